@@ -1,0 +1,2 @@
+// Package broker: see its files.
+package broker

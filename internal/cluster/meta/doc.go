@@ -1,0 +1,2 @@
+// Package meta: see its files.
+package meta

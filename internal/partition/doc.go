@@ -1,0 +1,2 @@
+// Package partition: see its files.
+package partition

@@ -1,0 +1,2 @@
+// Package batch: see its files.
+package batch

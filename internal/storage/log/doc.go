@@ -1,0 +1,2 @@
+// Package log: see its files.
+package log

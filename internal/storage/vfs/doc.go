@@ -1,0 +1,2 @@
+// Package vfs: see its files.
+package vfs
