@@ -1,0 +1,53 @@
+package wire
+
+import (
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Cost is how many bytes decoding the body takes at most, beside the body itself, or why it will not be decoded.
+// It allocates nothing unless it fails. A server reserves that much before it calls Decode.
+func Cost(h Header, body []byte) (int, error) {
+	row := lookup(h.Key)
+	if row < 0 {
+		return 0, fmt.Errorf("%w %d", ErrUnknownKey, h.Key)
+	}
+	s := skimmer{src: body, version: h.Version, flexible: h.Flexible}
+	s.run(&layouts[row])
+	if s.reason != "" {
+		return 0, s.err(h, "body")
+	}
+	return s.cost, nil
+}
+
+// Decode checks the body and decodes it into a new request of kmsg. h comes from ParseHeader.
+//
+// Strings are copied. Byte slices (records, the values of unknown tagged fields) alias the body. Bytes after the
+// body are ignored, as Kafka ignores them (RequestContext.parseRequest). Errors are ErrMalformed.
+func Decode(h Header, body []byte) (kmsg.Request, error) {
+	if _, err := Cost(h, body); err != nil {
+		return nil, err
+	}
+	req := h.Key.Request()
+	req.SetVersion(h.Version)
+	if err := req.ReadFrom(body); err != nil {
+		return nil, fmt.Errorf("%w: %s v%d: %w", ErrMalformed, h.Key.Name(), h.Version, err)
+	}
+	return req, nil
+}
+
+// DecodeProduce is Decode for the hot path: it decodes into req, which may have been used before, and keeps the
+// capacity of its topics. Everything in req, names too, aliases the body: it is gone when the frame is given back.
+func DecodeProduce(req *kmsg.ProduceRequest, h Header, body []byte) error {
+	if _, err := Cost(h, body); err != nil {
+		return err
+	}
+	topics := req.Topics[:0]
+	clear(topics[:cap(topics)])
+	*req = kmsg.ProduceRequest{Version: h.Version, Topics: topics}
+	if err := req.UnsafeReadFrom(body); err != nil {
+		return fmt.Errorf("%w: %s v%d: %w", ErrMalformed, h.Key.Name(), h.Version, err)
+	}
+	return nil
+}
