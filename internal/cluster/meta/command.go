@@ -1,0 +1,84 @@
+package meta
+
+import (
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+)
+
+// Command is something asked of the metadata; R is its answer. A command that fails as a whole gives an error and no
+// records; one that fails in part says so in its answer.
+type Command[R any] interface {
+	decide(s *State) (records []Record, result R, err error)
+}
+
+// Decide judges c against the state that the last applied record left. It changes nothing: the records do, when they
+// are committed and applied.
+func Decide[R any](s *State, c Command[R]) ([]Record, R, error) {
+	records, result, err := c.decide(s)
+	if err == nil && len(records) > MaxRecords {
+		err = refuse(kerr.PolicyViolation, "one request may change at most %d topics and partitions, this one would change %d: split it",
+			MaxRecords, len(records))
+	}
+	if err != nil {
+		return nil, result, err
+	}
+	return records, result, nil
+}
+
+// MaxRecords bounds what one command may write, and so the memory that a request can claim.
+const MaxRecords = 20_000
+
+// Refusal is a protocol error with its reason. errors.As finds the code, Error is what the client is told.
+type Refusal struct {
+	Code   *kerr.Error
+	Reason string
+}
+
+// Error is the reason, or the code's own words where there is none.
+func (r *Refusal) Error() string {
+	if r.Reason == "" {
+		return r.Code.Error()
+	}
+	return r.Reason
+}
+
+// Unwrap is the code.
+func (r *Refusal) Unwrap() error { return r.Code }
+
+func refuse(code *kerr.Error, format string, args ...any) error {
+	return &Refusal{Code: code, Reason: fmt.Sprintf(format, args...)}
+}
+
+// TopicResult is what became of one topic of a request.
+type TopicResult struct {
+	Name string
+	ID   [16]byte
+	// Err is nil or a *Refusal.
+	Err error
+	// Partitions, ReplicationFactor and Configs say how a topic was created.
+	Partitions        int32
+	ReplicationFactor int16
+	Configs           map[string]string
+}
+
+// ResourceResult is what became of one resource of a request.
+type ResourceResult struct {
+	Resource Resource
+	// Err is nil or a *Refusal.
+	Err error
+}
+
+// Assignment is a partition's replicas, in order of preference.
+type Assignment struct {
+	Partition int32
+	Replicas  []int32
+}
+
+// ConfigSchema knows which configs there are. It is passed in with a command, so it must be pure.
+type ConfigSchema interface {
+	// Validate checks all of a resource's configs together; the error names the key, the value and the limit.
+	Validate(r Resource, configs map[string]string) error
+	// List says whether a key is a list, and its default.
+	List(r Resource, key string) (def string, isList bool)
+}

@@ -1,0 +1,49 @@
+package meta
+
+import (
+	"github.com/ottla-io/ottla/internal/protocol/topic"
+	"github.com/twmb/franz-go/pkg/kerr"
+)
+
+// TopicRef names a topic by its name or, where that is empty, by its id.
+type TopicRef struct {
+	Name string
+	ID   topic.ID
+}
+
+// DeleteTopics deletes topics; each succeeds or fails by itself.
+type DeleteTopics struct{ Topics []TopicRef }
+
+func (c DeleteTopics) decide(s *State) ([]Record, []TopicResult, error) {
+	var records []Record
+	results := make([]TopicResult, 0, len(c.Topics))
+	gone := map[topic.ID]bool{}
+	for _, ref := range c.Topics {
+		t, err := s.resolve(ref)
+		if err == nil && gone[t.ID] {
+			err = refuse(kerr.InvalidRequest, "Topic '%s' is named twice in one request.", t.Name)
+		}
+		if err != nil {
+			results = append(results, TopicResult{Name: ref.Name, ID: ref.ID, Err: err})
+			continue
+		}
+		gone[t.ID] = true
+		results = append(results, TopicResult{Name: t.Name, ID: t.ID})
+		records = append(records, RemoveTopicRecord{ID: t.ID})
+	}
+	return records, results, nil
+}
+
+// resolve finds what ref names; the error is a *Refusal.
+func (s *State) resolve(ref TopicRef) (*Topic, error) {
+	if ref.Name != "" {
+		if t := s.topicNamed(ref.Name); t != nil {
+			return t, nil
+		}
+		return nil, &Refusal{Code: kerr.UnknownTopicOrPartition}
+	}
+	if t := s.topicByID(ref.ID); t != nil {
+		return t, nil
+	}
+	return nil, &Refusal{Code: kerr.UnknownTopicID}
+}
