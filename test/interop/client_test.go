@@ -1,0 +1,43 @@
+package interop
+
+import (
+	"context"
+	"time"
+)
+
+// record is what a scenario sends and expects back.
+type record struct {
+	Key, Value []byte
+	Headers    []header
+	Time       time.Time // zero: now
+	Offset     int64     // set when consumed
+}
+
+type header struct {
+	Key   string
+	Value []byte
+}
+
+// produceOptions say how a client sends.
+type produceOptions struct {
+	Codec      string // none gzip snappy lz4 zstd
+	Idempotent bool
+}
+
+// client is one Kafka client library. Partition 0 is meant everywhere.
+type client interface {
+	Name() string
+	CreateTopic(ctx context.Context, topic string, partitions int, configs map[string]string) error
+	DeleteTopic(ctx context.Context, topic string) error
+	// Partitions counts a topic's partitions; an error if there is no such topic.
+	Partitions(ctx context.Context, topic string) (int, error)
+	Produce(ctx context.Context, topic string, opts produceOptions, records []record) error
+	// Consume reads from the offset on until n records came.
+	Consume(ctx context.Context, topic string, from int64, n int) ([]record, error)
+	// OffsetAt is the first offset at or after t.
+	OffsetAt(ctx context.Context, topic string, t time.Time) (int64, error)
+}
+
+func clients(addr string) []client {
+	return []client{franz{addr}, newSarama(addr), segmentio{addr}, librdkafka{addr}}
+}
