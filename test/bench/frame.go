@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/binary"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -12,13 +13,18 @@ const topicName = "bench"
 
 var formatter = kmsg.NewRequestFormatter(kmsg.FormatterClientID("bench"))
 
-// produceFrame is a whole produce request (version 9) of one batch, made of records of recordBytes each, that is about
-// batchBytes long. Its correlation id may be patched in place at byte 8.
+// produceFrame is produceFrameAt now.
 func produceFrame(partition int32, acks int16, batchBytes, recordBytes int) []byte {
+	return produceFrameAt(now(), partition, acks, batchBytes, recordBytes)
+}
+
+// produceFrameAt is a whole produce request (version 9) of one batch with that timestamp, made of records of recordBytes
+// each, that is about batchBytes long.
+func produceFrameAt(at time.Time, partition int32, acks int16, batchBytes, recordBytes int) []byte {
 	req := kmsg.NewProduceRequest()
 	req.Version, req.Acks, req.TimeoutMillis = 9, acks, 30_000
 	p := kmsg.NewProduceRequestTopicPartition()
-	p.Partition, p.Records = partition, recordBatch(batchBytes, recordBytes)
+	p.Partition, p.Records = partition, recordBatch(at, batchBytes, recordBytes)
 	t := kmsg.NewProduceRequestTopic()
 	t.Topic, t.Partitions = topicName, append(t.Partitions, p)
 	req.Topics = append(req.Topics, t)
@@ -26,11 +32,11 @@ func produceFrame(partition int32, acks int16, batchBytes, recordBytes int) []by
 }
 
 // recordBatch builds an uncompressed batch; its values are not compressible by accident, but nobody tries.
-func recordBatch(batchBytes, recordBytes int) []byte {
+func recordBatch(at time.Time, batchBytes, recordBytes int) []byte {
 	b := kmsg.NewRecordBatch()
 	b.PartitionLeaderEpoch, b.Magic = -1, 2
 	b.ProducerID, b.ProducerEpoch, b.FirstSequence = -1, -1, -1
-	b.FirstTimestamp, b.MaxTimestamp = now().UnixMilli(), now().UnixMilli()
+	b.FirstTimestamp, b.MaxTimestamp = at.UnixMilli(), at.UnixMilli()
 	value := make([]byte, recordBytes)
 	for i := range value {
 		value[i] = byte('a' + i*7%26)

@@ -81,14 +81,20 @@ func manyPartitions() (string, error) {
 	}
 	defer p.end(syscall.SIGTERM)
 	const partitions = 10_000
-	if err := createTopic(p.addr, partitions, "segment.bytes", "1048576", "durability", "memory"); err != nil {
+	if err := createTopic(p.addr, partitions, "segment.ms", "1000", "durability", "memory"); err != nil {
 		return "", err
 	}
-	frames := make([][]byte, partitions)
-	for i := range frames {
-		frames[i] = produceFrame(int32(i), 1, 600_000, 100_000)
+	began := now().Add(-time.Minute)
+	for segment := range 3 { // each batch is 10 s later by its timestamp, so it starts a segment
+		frames := make([][]byte, partitions)
+		for i := range frames {
+			frames[i] = produceFrameAt(began.Add(time.Duration(segment)*10*time.Second), int32(i), 1, 1000, 100)
+		}
+		if err := pumpFrames(p.addr, frames, 20, partitions, nil); err != nil {
+			return "", err
+		}
 	}
-	return dir, pumpFrames(p.addr, frames, 20, 3*partitions, nil)
+	return dir, nil
 }
 
 // memorySection reads resident memory: idle, and with 10,000 idle connections that each produced 1 MiB before.
@@ -99,7 +105,7 @@ func memorySection(r *report) error {
 	}
 	defer p.stop()
 	r.line("memory", "resident, idle", mib(p.resident()), "", "", "under 30 MiB")
-	if err := createTopic(p.addr, 1, "durability", "memory", "retention.bytes", "134217728"); err != nil {
+	if err := createTopic(p.addr, 1, "durability", "memory", "retention.bytes", "134217728", "segment.bytes", "67108864"); err != nil {
 		return err
 	}
 	self, err := os.Executable()
