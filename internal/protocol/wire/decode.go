@@ -32,7 +32,7 @@ func Decode(h Header, body []byte) (kmsg.Request, error) {
 	req := h.Key.Request()
 	req.SetVersion(h.Version)
 	if err := req.ReadFrom(body); err != nil {
-		return nil, fmt.Errorf("%w: %s v%d: %w", ErrMalformed, h.Key.Name(), h.Version, err)
+		return nil, fmt.Errorf("%w: %s v%d: %w", ErrMalformed, Name(h.Key), h.Version, err)
 	}
 	return req, nil
 }
@@ -47,7 +47,7 @@ func DecodeProduce(req *kmsg.ProduceRequest, h Header, body []byte) error {
 	clear(topics[:cap(topics)])
 	*req = kmsg.ProduceRequest{Version: h.Version, Topics: topics}
 	if err := req.UnsafeReadFrom(body); err != nil {
-		return fmt.Errorf("%w: %s v%d: %w", ErrMalformed, h.Key.Name(), h.Version, err)
+		return fmt.Errorf("%w: %s v%d: %w", ErrMalformed, Name(h.Key), h.Version, err)
 	}
 	return nil
 }

@@ -13,6 +13,6 @@
 //
 // Concurrency: everything is a pure function or a struct owned by its caller; the tables never change.
 //
-// Files in reading order: versions.go, ledger.go, header.go, layout.go, skim.go, decode.go, response.go, produce.go,
-// fetch.go, reference.go.
+// Files in reading order: versions.go, name.go, ledger.go, header.go, layout.go, skim.go, decode.go,
+// response.go, encode.go, produce.go, fetch.go.
 package wire

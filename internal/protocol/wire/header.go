@@ -57,7 +57,7 @@ func ParseHeader(frame []byte) (Header, []byte, error) {
 	api := &apis[row]
 	if !api.Serves(h.Version) {
 		return h, nil, fmt.Errorf("%s v%d is not served, only v%d to v%d: %w",
-			h.Key.Name(), h.Version, api.Served, api.Max, ErrUnsupportedVersion)
+			Name(h.Key), h.Version, api.Served, api.Max, ErrUnsupportedVersion)
 	}
 	h.Flexible = api.IsFlexible(h.Version)
 

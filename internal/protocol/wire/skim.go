@@ -46,7 +46,7 @@ func (s *skimmer) fail(reason string) {
 
 // err is the fault as an error that names the request.
 func (s *skimmer) err(h Header, part string) error {
-	return fmt.Errorf("%w: %s v%d %s: %s", ErrMalformed, h.Key.Name(), h.Version, part, s.reason)
+	return fmt.Errorf("%w: %s v%d %s: %s", ErrMalformed, Name(h.Key), h.Version, part, s.reason)
 }
 
 // span takes the next n bytes.
