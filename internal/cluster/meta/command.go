@@ -35,10 +35,10 @@ type Refusal struct {
 	Reason string
 }
 
-// Error is the reason, or the code's own words where there is none.
+// Error is the reason, or Kafka's own words for the code where there is none.
 func (r *Refusal) Error() string {
 	if r.Reason == "" {
-		return r.Code.Error()
+		return r.Code.Description
 	}
 	return r.Reason
 }
@@ -48,6 +48,20 @@ func (r *Refusal) Unwrap() error { return r.Code }
 
 func refuse(code *kerr.Error, format string, args ...any) error {
 	return &Refusal{Code: code, Reason: fmt.Sprintf(format, args...)}
+}
+
+// errDuplicate refuses what a request names more than once; Kafka does none of them then.
+var errDuplicate error = &Refusal{Code: kerr.InvalidRequest, Reason: "Duplicate topic name."}
+
+// repeated finds the keys that stand more than once in list.
+func repeated[T any, K comparable](list []T, key func(T) K) map[K]bool {
+	seen := make(map[K]bool, len(list))
+	for _, element := range list {
+		k := key(element)
+		_, again := seen[k]
+		seen[k] = again
+	}
+	return seen
 }
 
 // TopicResult is what became of one topic of a request.

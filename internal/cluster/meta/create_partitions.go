@@ -1,6 +1,9 @@
 package meta
 
-import "github.com/twmb/franz-go/pkg/kerr"
+import (
+	"github.com/ottla-io/ottla/internal/protocol/topic"
+	"github.com/twmb/franz-go/pkg/kerr"
+)
 
 // MorePartitions asks that a topic have Count partitions in all. Assignments, if any, are the replicas of each new one.
 type MorePartitions struct {
@@ -18,16 +21,15 @@ type CreatePartitions struct {
 func (c CreatePartitions) decide(s *State) ([]Record, []TopicResult, error) {
 	var records []Record
 	results := make([]TopicResult, 0, len(c.Topics))
-	seen := map[string]bool{}
+	twice := repeated(c.Topics, func(m MorePartitions) string { return m.Topic })
 	for _, m := range c.Topics {
 		result := TopicResult{Name: m.Topic}
 		var recs []Record
-		if seen[m.Topic] {
-			result.Err = refuse(kerr.InvalidRequest, "Topic '%s' is named twice in one request.", m.Topic)
+		if twice[m.Topic] {
+			result.Err = errDuplicate
 		} else {
 			recs, result.Err = s.grow(m)
 		}
-		seen[m.Topic] = true
 		results = append(results, result)
 		records = append(records, recs...)
 	}
@@ -59,7 +61,7 @@ func (s *State) grow(m MorePartitions) ([]Record, error) {
 			"Attempted to add %d additional partition(s), but only %d assignment(s) were specified.", more, len(m.Assignments))
 	}
 	factor := len(t.Partitions[0].Replicas)
-	partitions, err := s.newPartitions(have, more, factor, m.Assignments)
+	partitions, err := s.newPartitions(t.ID, have, more, factor, m.Assignments)
 	if err != nil {
 		return nil, err
 	}
@@ -70,9 +72,9 @@ func (s *State) grow(m MorePartitions) ([]Record, error) {
 	return records, nil
 }
 
-func (s *State) newPartitions(first, count int32, factor int, byHand [][]int32) ([]Partition, error) {
+func (s *State) newPartitions(id topic.ID, first, count int32, factor int, byHand [][]int32) ([]Partition, error) {
 	if byHand == nil {
-		return s.spread(first, count, int16(factor))
+		return s.spread(id, first, count, int16(factor))
 	}
 	partitions := make([]Partition, 0, len(byHand))
 	for i, replicas := range byHand {

@@ -40,7 +40,12 @@ func (c CreateTopics) decide(s *State) ([]Record, []TopicResult, error) {
 	var records []Record
 	results := make([]TopicResult, 0, len(c.Topics))
 	taken := map[string]string{} // unified name -> name, of this request
+	twice := repeated(c.Topics, func(t NewTopic) string { return t.Name })
 	for _, t := range c.Topics {
+		if twice[t.Name] {
+			results = append(results, TopicResult{Name: t.Name, Err: errDuplicate})
+			continue
+		}
 		result, recs := c.decideOne(s, t, taken)
 		results = append(results, result)
 		records = append(records, recs...)
@@ -84,7 +89,8 @@ func (c CreateTopics) decideOne(s *State, t NewTopic, taken map[string]string) (
 // checkName refuses a name that is not one, that is taken, or that a metric name could not tell from another's.
 func (c CreateTopics) checkName(s *State, name string, taken map[string]string) error {
 	if err := topic.Check(name); err != nil {
-		return &Refusal{Code: kerr.InvalidTopicException, Reason: err.Error()}
+		reason := strings.TrimSuffix(err.Error(), ": "+kerr.InvalidTopicException.Error())
+		return &Refusal{Code: kerr.InvalidTopicException, Reason: reason}
 	}
 	if name == topic.ClusterMetadata {
 		return refuse(kerr.InvalidTopicException, "Topic name is invalid: %q is the metadata log's own", name)
@@ -96,9 +102,6 @@ func (c CreateTopics) checkName(s *State, name string, taken map[string]string) 
 	other, clash := s.collision[key]
 	if !clash {
 		other, clash = taken[key]
-	}
-	if clash && other == name {
-		return refuse(kerr.InvalidRequest, "Topic '%s' is named twice in one request.", name)
 	}
 	if clash {
 		return refuse(kerr.InvalidTopicException, "Topic '%s' collides with existing topic: %s", name, other)
@@ -144,7 +147,7 @@ func (c CreateTopics) place(s *State, t NewTopic) ([]Partition, error) {
 		return nil, refuse(kerr.PolicyViolation, "one request may create at most %d partitions, not %d: create fewer and add partitions later",
 			MaxRecords-1, count)
 	}
-	return s.spread(0, count, factor)
+	return s.spread(t.ID, 0, count, factor)
 }
 
 func placeByHand(s *State, t NewTopic) ([]Partition, error) {

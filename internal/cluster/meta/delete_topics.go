@@ -17,17 +17,16 @@ type DeleteTopics struct{ Topics []TopicRef }
 func (c DeleteTopics) decide(s *State) ([]Record, []TopicResult, error) {
 	var records []Record
 	results := make([]TopicResult, 0, len(c.Topics))
-	gone := map[topic.ID]bool{}
+	twice := repeated(c.Topics, s.idOf)
 	for _, ref := range c.Topics {
 		t, err := s.resolve(ref)
-		if err == nil && gone[t.ID] {
-			err = refuse(kerr.InvalidRequest, "Topic '%s' is named twice in one request.", t.Name)
+		if err == nil && twice[t.ID] {
+			err = errDuplicate
 		}
 		if err != nil {
 			results = append(results, TopicResult{Name: ref.Name, ID: ref.ID, Err: err})
 			continue
 		}
-		gone[t.ID] = true
 		results = append(results, TopicResult{Name: t.Name, ID: t.ID})
 		records = append(records, RemoveTopicRecord{ID: t.ID})
 	}
@@ -46,4 +45,13 @@ func (s *State) resolve(ref TopicRef) (*Topic, error) {
 		return t, nil
 	}
 	return nil, &Refusal{Code: kerr.UnknownTopicID}
+}
+
+// idOf is the id of the topic that ref names; the zero id if there is none.
+func (s *State) idOf(ref TopicRef) topic.ID {
+	t, err := s.resolve(ref)
+	if err != nil {
+		return topic.ID{}
+	}
+	return t.ID
 }

@@ -1,17 +1,20 @@
 package meta
 
 import (
+	"encoding/binary"
 	"slices"
 
+	"github.com/ottla-io/ottla/internal/protocol/topic"
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
 // unassigned is the directory of a replica whose broker chooses (Kafka's DirectoryId.UNASSIGNED).
 var unassigned = [16]byte{15: 1}
 
-// spread places count partitions, the first with index first, round the brokers that are up.
-func (s *State) spread(first, count int32, factor int16) ([]Partition, error) {
-	live := s.liveBrokers()
+// spread places count partitions of topic id, the first with index first, round the brokers that serve. It begins at a broker that the
+// (random) id says, so that topics of one partition do not all meet on one broker.
+func (s *State) spread(id topic.ID, first, count int32, factor int16) ([]Partition, error) {
+	live, fenced := s.liveBrokers(), s.fencedBrokers()
 	if len(live) == 0 {
 		return nil, refuse(kerr.InvalidReplicationFactor, "Unable to replicate the partition %d time(s): All brokers are currently fenced.", factor)
 	}
@@ -20,16 +23,19 @@ func (s *State) spread(first, count int32, factor int16) ([]Partition, error) {
 			"Unable to replicate the partition %d time(s): The target replication factor of %d cannot be reached because only %d broker(s) are registered.",
 			factor, factor, len(s.brokers))
 	}
-	// Replicas on fenced brokers come last, so that the leader is one that serves.
-	order := append(live, s.fencedBrokers()...)
+	start := int(binary.BigEndian.Uint32(id[12:]) >> 1)
 	partitions := make([]Partition, 0, count)
 	for i := range int(count) {
-		at := int(first) + i
+		at := start + int(first) + i
 		replicas := make([]int32, 0, factor)
-		for j := range int(factor) {
-			replicas = append(replicas, order[(at+j)%len(order)])
+		// Brokers that do not serve come last: the first replica is to lead.
+		for j := range min(int(factor), len(live)) {
+			replicas = append(replicas, live[(at+j)%len(live)])
 		}
-		p, err := s.assign(int32(at), replicas, int(factor))
+		for j := range int(factor) - len(replicas) {
+			replicas = append(replicas, fenced[(at+j)%len(fenced)])
+		}
+		p, err := s.assign(first+int32(i), replicas, int(factor))
 		if err != nil {
 			return nil, err
 		}

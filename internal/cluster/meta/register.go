@@ -17,9 +17,8 @@ type RegisterBroker struct {
 	Features    []FeatureRange
 	// Offset is where the first record will be written; it becomes the broker's epoch, as in Kafka.
 	Offset batch.Offset
-	// Unclean: the process before did not stop cleanly, so that records that nobody synced may be gone. The partitions it
-	// leads get a new leader epoch, so that nobody takes what is written now for what was there before (KIP-320).
-	Unclean bool
+	// Alone: there is no other broker, so those that the log knows are fenced.
+	Alone bool
 }
 
 // Registered is the answer to RegisterBroker.
@@ -37,14 +36,29 @@ func (c RegisterBroker) decide(s *State) ([]Record, Registered, error) {
 		},
 		Features: c.Features,
 	}}
+	if c.Alone {
+		records = append(records, s.fenceOthers(c.ID)...)
+	}
 	return records, Registered{Epoch: epoch}, nil
+}
+
+// fenceOthers fences every broker but id.
+func (s *State) fenceOthers(id int32) []Record {
+	var records []Record
+	for _, other := range s.liveBrokers() {
+		if other != id {
+			records = append(records, RegistrationChangeRecord{ID: other, Epoch: s.brokers[other].Epoch, Fenced: 1})
+		}
+	}
+	return records
 }
 
 // ElectLeaders gives every partition that Broker may lead and that has no live leader to it. It is decided in pieces: the answer
 // says whether there is more.
 type ElectLeaders struct {
 	Broker int32
-	// Renew gives the partitions that Broker leads a new leader epoch; those whose epoch was renewed are told by After.
+	// Renew gives the partitions that Broker leads a new leader epoch. It is for the start after a crash: records that nobody synced may
+	// be gone, and nobody shall take what is written now for what was there before (KIP-320).
 	Renew bool
 	// After is the last topic that an earlier piece did; empty at first.
 	After string
@@ -60,7 +74,7 @@ func (c ElectLeaders) decide(s *State) ([]Record, Elected, error) {
 	if b, known := s.brokers[c.Broker]; !known || !b.serves() {
 		return nil, Elected{}, refuse(kerr.BrokerIDNotRegistered, "broker %d is not registered, or it is fenced", c.Broker)
 	}
-	topics := s.publish().Topics
+	topics := s.Image().Topics
 	from, _ := slices.BinarySearchFunc(topics, c.After, func(t *Topic, name string) int {
 		if t.Name <= name && name != "" {
 			return -1
@@ -80,25 +94,31 @@ func (c ElectLeaders) decide(s *State) ([]Record, Elected, error) {
 func (c ElectLeaders) electIn(s *State, t *Topic) []Record {
 	var records []Record
 	for i, p := range t.Partitions {
-		lead, ok := s.brokers[p.Leader]
-		has := p.Leader != NoLeader && ok && lead.serves()
-		switch {
-		case has && p.Leader == c.Broker && !c.Renew:
-		case has && p.Leader != c.Broker:
-		case !has && !slices.Contains(p.ISR, c.Broker) && !slices.Contains(p.ELR, c.Broker):
-		default:
-			records = append(records, c.change(t, i, p))
+		if leader := c.leaderOf(s, p); leader != KeepLeader {
+			change := PartitionChangeRecord{Index: int32(i), TopicID: t.ID, Leader: leader, Recovery: KeepRecovery}
+			if leader == c.Broker && !slices.Contains(p.ISR, c.Broker) {
+				change.ISR = []int32{c.Broker}
+			}
+			records = append(records, change)
 		}
 	}
 	return records
 }
 
-func (c ElectLeaders) change(t *Topic, i int, p Partition) Record {
-	change := PartitionChangeRecord{Index: int32(i), TopicID: t.ID, Leader: c.Broker, Recovery: KeepRecovery}
-	if !slices.Contains(p.ISR, c.Broker) {
-		change.ISR = []int32{c.Broker}
+// leaderOf is who shall lead p, or KeepLeader.
+func (c ElectLeaders) leaderOf(s *State, p Partition) int32 {
+	eligible := slices.Contains(p.ISR, c.Broker) || slices.Contains(p.ELR, c.Broker)
+	switch {
+	case s.brokers[p.Leader].serves() && p.Leader != NoLeader:
+		if p.Leader == c.Broker && c.Renew {
+			return c.Broker
+		}
+	case eligible:
+		return c.Broker
+	case p.Leader != NoLeader:
+		return NoLeader
 	}
-	return change
+	return KeepLeader
 }
 
 // SetFeatures finalizes feature levels that differ from what they are, in order.
