@@ -26,43 +26,84 @@ var (
 
 func unsnappy(dst, src []byte, bound int) ([]byte, error) {
 	if len(src) < len(xerialHeader) || string(src[:len(xerialMagic)]) != xerialMagic {
-		return appendSnappy(dst, src, bound)
-	}
-	for len(src) > 0 {
-		// Streams may stand one after the other, each with its header.
-		if len(src) >= len(xerialHeader) && string(src[:len(xerialMagic)]) == xerialMagic {
-			src = src[len(xerialHeader):]
-			continue
-		}
-		if len(src) < 4 {
-			return nil, errXerial
-		}
-		n := binary.BigEndian.Uint32(src)
-		if uint64(n) > uint64(len(src)-4) {
-			return nil, errXerial
-		}
-		var err error
-		if dst, err = appendSnappy(dst, src[4:4+n], bound); err != nil {
+		n, err := snappyLen(src)
+		if err != nil {
 			return nil, err
 		}
-		src = src[4+n:]
+		return appendSnappy(slices.Grow(dst, min(n, bound)), src, bound)
+	}
+	total, err := xerialLen(src)
+	if err != nil {
+		return nil, err
+	}
+	dst = slices.Grow(dst, min(total, bound))
+	for block, rest := []byte(nil), src; len(rest) > 0; {
+		if block, rest, err = nextXerial(rest); err != nil {
+			return nil, err
+		}
+		if dst, err = appendSnappy(dst, block, bound); err != nil {
+			return nil, err
+		}
 	}
 	return dst, nil
 }
 
-// appendSnappy appends one raw block, judging the size it claims before it makes room.
-func appendSnappy(dst, src []byte, bound int) ([]byte, error) {
-	n, err := snappy.DecodedLen(src)
+// nextXerial splits off the first block, which is nil if src ends after a header. Streams may stand one after the
+// other, each with its header.
+func nextXerial(src []byte) (block, rest []byte, err error) {
+	for len(src) >= len(xerialHeader) && string(src[:len(xerialMagic)]) == xerialMagic {
+		src = src[len(xerialHeader):]
+	}
+	if len(src) == 0 {
+		return nil, nil, nil
+	}
+	if len(src) < 4 {
+		return nil, nil, errXerial
+	}
+	n := binary.BigEndian.Uint32(src)
+	if uint64(n) > uint64(len(src)-4) {
+		return nil, nil, errXerial
+	}
+	return src[4 : 4+n], src[4+n:], nil
+}
+
+// xerialLen is what the blocks of src claim to decode to, so that room is made once.
+func xerialLen(src []byte) (total int, err error) {
+	for block, rest := []byte(nil), src; len(rest) > 0; {
+		if block, rest, err = nextXerial(rest); err != nil {
+			return 0, err
+		}
+		n, err := snappyLen(block)
+		if err != nil {
+			return 0, err
+		}
+		total += n
+	}
+	return total, nil
+}
+
+// snappyLen is the size that a raw block decodes to; only claims that its size allows are believed.
+func snappyLen(block []byte) (int, error) {
+	if len(block) == 0 {
+		return 0, nil
+	}
+	n, err := snappy.DecodedLen(block)
+	if err == nil && n > snappyRatio*len(block) {
+		err = errSnappyClaim
+	}
+	return n, err
+}
+
+// appendSnappy appends one raw block.
+func appendSnappy(dst, block []byte, bound int) ([]byte, error) {
+	n, err := snappyLen(block)
 	switch {
-	case err != nil:
-		return nil, err
+	case err != nil || len(block) == 0:
+		return dst, err
 	case n > bound-len(dst):
 		return nil, ErrTooLarge
-	case n > snappyRatio*len(src):
-		return nil, errSnappyClaim
 	}
-	dst = slices.Grow(dst, n)
-	if _, err := snappy.Decode(dst[len(dst):len(dst)+n], src); err != nil {
+	if _, err := snappy.Decode(dst[len(dst):len(dst)+n], block); err != nil {
 		return nil, err
 	}
 	return dst[:len(dst)+n], nil
