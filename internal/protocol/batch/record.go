@@ -125,6 +125,11 @@ func (l *layout) parse(p []byte, at int) flaw {
 	if l.parseShort(p, at) {
 		return flawNone
 	}
+	return l.parseLong(p, at)
+}
+
+// parseLong is parse for any record.
+func (l *layout) parseLong(p []byte, at int) flaw {
 	size, at := varint(p, at)
 	if at < 0 || size < 0 || size > int64(len(p)-at) {
 		return flawSize
@@ -179,13 +184,13 @@ func (l *layout) parseShort(p []byte, at int) bool {
 		return false
 	}
 	l.timestampDelta, l.offsetDelta = int64(timestamp), int64(offset)
-	l.key = span{at + 1 + n1 + n2 + n3, key}
+	l.key = span{at + 1 + n1 + n2 + n3, max(key, -1)}
 	at = l.key.at + max(key, 0)
 	if at > len(p)-8 {
 		return false
 	}
 	value, n := shortVarint(binary.LittleEndian.Uint64(p[at:]))
-	l.value = span{at + n, value}
+	l.value = span{at + n, max(value, -1)}
 	l.headers = at + n + max(value, 0)
 	return n != 0 && l.headers == l.end-1 && p[l.headers] == 0
 }
@@ -235,7 +240,6 @@ func nullable(p []byte, at int) (s span, after int) {
 }
 
 // varint reads a zigzag varint at p[at:]. after is -1 if there is none, and stays so through further calls.
-// The first bytes are spelled out for the inliner: a walk calls it six times for each record.
 func varint(p []byte, at int) (v int64, after int) {
 	if uint(at) < uint(len(p)) && p[at] < 0x80 {
 		return int64(p[at]>>1) ^ -int64(p[at]&1), at + 1
