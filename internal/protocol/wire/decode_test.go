@@ -112,6 +112,9 @@ func FuzzDecode(f *testing.F) {
 
 // Bodies made to grow: the smallest elements, as many as go in.
 func TestCostBoundsAllocation(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector's builds allocate more")
+	}
 	for name, c := range amplifiers() {
 		t.Run(name, func(t *testing.T) {
 			cost, err := Cost(c.h, c.body)

@@ -196,6 +196,55 @@ func FuzzFetchResponse(f *testing.F) {
 	})
 }
 
+// What Add returns has the defaults of kmsg, whatever was there before.
+func TestAddResets(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(3, 4))
+	var p ProduceResponse
+	var f FetchResponse
+	for range 50 {
+		fill(r, reflect.ValueOf(&p).Elem(), 3)
+		fill(r, reflect.ValueOf(&f).Elem(), 3)
+		p.Reset()
+		f.Reset()
+		for range 3 {
+			p.AddTopic("t", topic.ID{}).AddPartition(0)
+			f.AddTopic("t", topic.ID{}).AddPartition(0)
+		}
+		ph, fh := Header{Key: kmsg.Produce, Version: 13, Flexible: true}, Header{Key: kmsg.Fetch, Version: 18, Flexible: true}
+		f.ReadCommitted = true
+		got, _ := f.AppendTo(nil, fh)
+		if want := AppendResponse(nil, fh, defaultFetch(3)); !bytes.Equal(got, want) {
+			t.Fatalf("fetch\ngot  %x\nwant %x", got, want)
+		}
+		if got, want := p.AppendTo(nil, ph), AppendResponse(nil, ph, defaultProduce(3)); !bytes.Equal(got, want) {
+			t.Fatalf("produce\ngot  %x\nwant %x", got, want)
+		}
+	}
+}
+
+func defaultProduce(topics int) kmsg.Response {
+	k := kmsg.NewPtrProduceResponse()
+	for k.Version = 13; len(k.Topics) < topics; {
+		p := kmsg.NewProduceResponseTopicPartition()
+		p.BaseOffset = -1
+		k.Topics = append(k.Topics, kmsg.ProduceResponseTopic{Partitions: []kmsg.ProduceResponseTopicPartition{p}})
+	}
+	return k
+}
+
+func defaultFetch(topics int) kmsg.Response {
+	k := kmsg.NewPtrFetchResponse()
+	for k.Version = 18; len(k.Topics) < topics; {
+		p := kmsg.NewFetchResponseTopicPartition()
+		p.HighWatermark, p.LastStableOffset, p.LogStartOffset = -1, -1, -1
+		p.RecordBatches = []byte{}
+		p.AbortedTransactions = []kmsg.FetchResponseTopicPartitionAbortedTransaction{}
+		k.Topics = append(k.Topics, kmsg.FetchResponseTopic{Partitions: []kmsg.FetchResponseTopicPartition{p}})
+	}
+	return k
+}
+
 // Names and counts whose compact lengths take two bytes.
 func TestResponsesLong(t *testing.T) {
 	t.Parallel()
@@ -246,6 +295,9 @@ func TestAppendResponse(t *testing.T) {
 }
 
 func TestHotPathAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector's builds allocate more")
+	}
 	produce, fetch := Header{Key: kmsg.Produce, Version: 13, Flexible: true}, Header{Key: kmsg.Fetch, Version: 18, Flexible: true}
 	var p ProduceResponse
 	var f FetchResponse

@@ -19,9 +19,10 @@ const (
 
 	// stringCost is a copied string's own overhead: rounding up to a size class, and a pointer when nullable.
 	stringCost = 32
-	// tagsCost is the map that kmsg makes for the first unknown tagged field of a struct.
-	tagsCost = 400
-	// tagCost is each unknown tagged field in it.
+	// tagsCost is the map that kmsg makes for the unknown tagged fields of a struct, with room for tagsFree of them.
+	tagsCost = 352
+	tagsFree = 8
+	// tagCost is each one more.
 	tagCost = 128
 )
 
@@ -226,11 +227,10 @@ func (s *skimmer) tags(fields []field) {
 	if n == 0 || !s.count(int64(n)) {
 		return
 	}
-	s.cost += tagsCost
+	s.cost += tagsCost + tagCost*max(0, int(n)-tagsFree)
 	for ; n > 0 && s.reason == ""; n-- {
 		key := s.uvarint()
 		value := s.span(int64(s.uvarint()), "tagged field")
-		s.cost += tagCost
 		if f := s.tagged(fields, key); f != nil && s.reason == "" {
 			s.inside(f, value)
 		}
