@@ -11,25 +11,25 @@ import (
 
 // ApiVersions: v0 to v5.
 //
-// # Behaviour
+// **Behaviour**
 //
 // Answers with the version table, and from v3 on with the cluster's features. A version that is not served gets a response of v0
 // with UNSUPPORTED_VERSION and the table, from which the client picks one that is; the response header is v0 always. A client
 // software name or version with odd characters gets INVALID_REQUEST. A client that meant another cluster or
 // another broker (v5) gets REBOOTSTRAP_REQUIRED.
 //
-// # Differences from Apache Kafka
+// **Differences from Apache Kafka**
 //
 // Only features that hold here are named.
 //
-// # Versions
+// **Versions**
 //
 //	v3 flexible; client software name and version (KIP-511), features (KIP-584)
 //	v4 features whose lowest level is 0 (KAFKA-17011)
 //	v5 the cluster and node that the client means (KIP-1242)
 
 func (a *API) apiVersions(_ context.Context, req *Request, m *kmsg.ApiVersionsRequest) kmsg.Response {
-	resp := wire.ApiVersionsResponse(req.Version, a.features(), wire.NoFeatureEpoch)
+	resp := a.versions(req.Version)
 	if m.Version < 3 {
 		return resp
 	}
@@ -76,5 +76,15 @@ func isAlphanumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// features are what ApiVersions names.
-func (a *API) features() []wire.Feature { return nil }
+// versions is the whole table, with the features that this broker knows and the levels that the cluster runs at.
+func (a *API) versions(version int16) *kmsg.ApiVersionsResponse {
+	image := a.broker.Image()
+	features := []wire.Feature{{Name: "metadata.version", Min: metadataVersionMin, Max: metadataVersionMax, Level: image.Feature("metadata.version")}}
+	return wire.ApiVersionsResponse(version, features, int64(image.Version))
+}
+
+// The levels of metadata.version whose records are understood: from Kafka 3.3's to 4.4's.
+const (
+	metadataVersionMin = 7
+	metadataVersionMax = 33
+)

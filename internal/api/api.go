@@ -4,11 +4,15 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/ottla-io/ottla/internal/broker"
+	"github.com/ottla-io/ottla/internal/cluster/meta"
+	"github.com/ottla-io/ottla/internal/partition"
+	"github.com/ottla-io/ottla/internal/protocol/topic"
 	"github.com/ottla-io/ottla/internal/protocol/wire"
 )
 
@@ -27,24 +31,56 @@ type Options struct {
 type API struct {
 	opts     Options
 	broker   *broker.Broker
+	node     node
 	log      *slog.Logger
+	sessions *sessions
 	handlers [handlerSlots]handler
+
+	// What the hot path uses again.
+	stages          sync.Pool // *stage
+	produceRequests sync.Pool // *kmsg.ProduceRequest
+	produceReplies  sync.Pool // *produceReply
+	fetchReplies    sync.Pool // *fetchReply
+}
+
+// node is what the handlers of the hot path need of the broker.
+type node interface {
+	Image() *meta.Image
+	Partition(topic string, index int32) (*partition.Partition, error)
+	PartitionByID(id topic.ID, index int32) (*partition.Partition, error)
+	TopicOptions(name string) partition.Options
+	Writable() error
 }
 
 // New returns the handlers.
 func New(opts Options) *API {
-	return &API{
+	a := &API{
 		opts:     opts,
 		broker:   opts.Broker,
+		node:     opts.Broker,
 		log:      opts.Log,
+		sessions: newSessions(opts.FetchSessions, opts.SessionIdle),
 		handlers: handlers(),
 	}
+	a.stages.New = func() any { return &stage{places: make(map[*partition.Partition]int)} }
+	a.produceRequests.New = func() any { return kmsg.NewPtrProduceRequest() }
+	a.produceReplies.New = func() any { return &produceReply{api: a} }
+	a.fetchReplies.New = func() any { return &fetchReply{api: a} }
+	return a
+}
+
+// find finds a partition by topic id or by name, whichever the request's version names topics with.
+func (a *API) find(byID bool, name string, id topic.ID, index int32) (*partition.Partition, error) {
+	if byID {
+		return a.node.PartitionByID(id, index)
+	}
+	return a.node.Partition(name, index)
 }
 
 // Early reports whether requests of key are begun while earlier replies are still waiting.
 func (a *API) Early(key kmsg.Key) bool {
 	h := a.handler(key)
-	return h != nil && h.early
+	return h != nil && h.begin != nil
 }
 
 // handler finds the row of key; nil if there is none.
@@ -52,7 +88,7 @@ func (a *API) handler(key kmsg.Key) *handler {
 	if key < 0 || int(key) >= len(a.handlers) {
 		return nil
 	}
-	if h := &a.handlers[key]; h.answer != nil {
+	if h := &a.handlers[key]; h.begin != nil || h.answer != nil {
 		return h
 	}
 	return nil
@@ -64,22 +100,51 @@ func (a *API) handler(key kmsg.Key) *handler {
 // It returns how many were begun. If that is not all, err says why the connection must be closed after the replies
 // of those begun; the other replies are nil. Bodies are no longer used when it returns.
 func (a *API) Begin(ctx context.Context, now time.Time, run []*Request, replies []Reply) (n int, err error) {
+	s := a.stages.Get().(*stage)
+	defer a.stages.Put(s)
+	s.now = now
 	for n < len(run) && err == nil {
-		if replies[n], err = a.beginOne(ctx, run[n]); err == nil {
+		if replies[n], err = a.beginOne(ctx, s, run[n]); err == nil {
 			n++
+		}
+	}
+	s.append()
+	s.reset()
+	for i := range n {
+		if p, ok := replies[i].(*produceReply); ok && p.acks == 0 {
+			failed := p.firstError()
+			p.Drop()
+			replies[i] = nil
+			if failed != nil {
+				return i, dropFrom(replies[i:n], failed)
+			}
 		}
 	}
 	return n, err
 }
 
-// beginOne decodes and begins one request.
-func (a *API) beginOne(ctx context.Context, req *Request) (Reply, error) {
+// dropFrom gives up replies that will not be sent because of err.
+func dropFrom(replies []Reply, err error) error {
+	for i, r := range replies {
+		if r != nil {
+			r.Drop()
+		}
+		replies[i] = nil
+	}
+	return err
+}
+
+// beginOne begins one request.
+func (a *API) beginOne(ctx context.Context, s *stage, req *Request) (Reply, error) {
 	h := a.handler(req.Key)
 	if h == nil {
 		return nil, fmt.Errorf("%w %d", wire.ErrUnknownKey, req.Key)
 	}
+	if h.begin != nil {
+		return h.begin(a, s, req)
+	}
 	if row, _ := wire.Lookup(req.Key); req.Key == kmsg.ApiVersions && !row.Serves(req.Version) {
-		return ready(req, wire.ApiVersionsResponse(req.Version, a.features(), wire.NoFeatureEpoch)), nil
+		return ready(req, a.versions(req.Version)), nil
 	}
 	m, err := wire.Decode(req.Header, req.Body)
 	if err != nil {

@@ -18,6 +18,6 @@
 // by one goroutine of a connection at a time; a Reply belongs to one goroutine at a time.
 //
 // Files in reading order: api.go (API, Begin), handlers.go (the table of keys), request.go, reply.go (Reply, Out),
-// errors.go, 00_produce.go, stage.go (the appends of a run), 01_fetch.go, fetch_read.go, fetch_session.go, and the other
-// keys by number.
+// errors.go, 00_produce.go, stage.go (the appends of a run), 01_fetch.go, fetch_read.go, fetch_encode.go, fetch_session.go,
+// address.go (where brokers are reached), operations.go, and the other keys by number.
 package api

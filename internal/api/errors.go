@@ -3,10 +3,12 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/ottla-io/ottla/internal/protocol/batch"
+	"github.com/ottla-io/ottla/internal/protocol/wire"
 )
 
 // code turns an error into the code that a client sees: 0 for nil, the code of a *kerr.Error anywhere in the chain, and
@@ -27,24 +29,46 @@ func code(err error) int16 {
 	return kerr.UnknownServerError.Code
 }
 
-// explain is the text for a response's error message field: nil for nil, and nothing of the inside of an error that nobody gave a code.
+// refusal is a protocol error with its reason, which is what the client reads.
+type refusal struct {
+	code   *kerr.Error
+	reason string
+}
+
+func (r *refusal) Error() string { return r.reason }
+func (r *refusal) Unwrap() error { return r.code }
+
+// refuse makes an error with a code and a reason that names the value and the limit.
+func refuse(code *kerr.Error, format string, args ...any) error {
+	return &refusal{code, fmt.Sprintf(format, args...)}
+}
+
+// explain is the text for a response's error message field, nil for nil.
 func explain(err error) *string {
 	if err == nil {
 		return nil
 	}
-	text := err.Error()
-	if code(err) == kerr.UnknownServerError.Code {
-		text = kerr.UnknownServerError.Description
-	}
+	text := sentence(err)
 	return &text
 }
 
-// fault is code for an error that a client may cause the broker to meet but that says something about the broker:
-// what has no code of its own is logged, since the client's UNKNOWN_SERVER_ERROR says nothing.
-func (a *API) fault(req *Request, err error) int16 {
+// sentence is an error's text for clients: nothing of the inside of an error that nobody gave a code.
+func sentence(err error) string {
+	if code(err) == kerr.UnknownServerError.Code {
+		return kerr.UnknownServerError.Description
+	}
+	return err.Error()
+}
+
+// fault is code for an error that may say something about the broker: what has no code of its own is logged, since the
+// client's UNKNOWN_SERVER_ERROR says nothing.
+func (a *API) fault(req *Request, err error) int16 { return a.faultOf(req.Header, req.Conn, err) }
+
+// faultOf is fault for a request whose frame has gone.
+func (a *API) faultOf(h wire.Header, conn *Conn, err error) int16 {
 	c := code(err)
 	if c == kerr.UnknownServerError.Code {
-		a.log.Error("request failed", "key", req.Key, "version", req.Version, "client", req.ClientID, "remote", req.Conn.Remote, "err", err)
+		a.log.Error("request failed", "api", h.Key.Name(), "version", h.Version, "remote", conn.Remote, "err", err)
 	}
 	return c
 }

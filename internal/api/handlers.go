@@ -4,16 +4,30 @@ import (
 	"context"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/ottla-io/ottla/internal/protocol/wire"
 )
 
 // handlerSlots is above the largest key that is served.
 const handlerSlots = 96
 
-// handler is how one key is answered.
+// handler is how one key is answered; one of the two is set.
 type handler struct {
-	early bool
-	// answer may block, until ctx ends at most.
+	// begin is stage one of an early key.
+	begin func(a *API, s *stage, req *Request) (Reply, error)
+	// answer is the handler of any other key. It may block, until ctx ends at most.
 	answer func(ctx context.Context, a *API, req *Request, m kmsg.Request) kmsg.Response
+}
+
+// early makes a handler of a stage one that wants its request decoded.
+func early[M kmsg.Request](fn func(*API, *stage, *Request, M) (Reply, error)) handler {
+	return handler{begin: func(a *API, s *stage, req *Request) (Reply, error) {
+		m, err := wire.Decode(req.Header, req.Body)
+		if err != nil {
+			return nil, err
+		}
+		return fn(a, s, req, m.(M))
+	}}
 }
 
 // late makes a handler of a method that answers at once. The response's version need not be set.
@@ -29,6 +43,11 @@ func late[M kmsg.Request](fn func(*API, context.Context, *Request, M) kmsg.Respo
 
 // handlers is the table of keys. The version table in wire must have the same keys; a test compares them.
 func handlers() (table [handlerSlots]handler) {
+	table[kmsg.Produce] = handler{begin: (*API).produce}
+	table[kmsg.Fetch] = early((*API).fetch)
+	table[kmsg.ListOffsets] = late((*API).listOffsets)
+	table[kmsg.Metadata] = late((*API).metadata)
 	table[kmsg.ApiVersions] = late((*API).apiVersions)
+	table[kmsg.InitProducerID] = late((*API).initProducerID)
 	return table
 }

@@ -72,3 +72,17 @@ func (o *Out) Reset() {
 	clear(o.Ranges)
 	o.Bytes, o.Ranges, o.size = o.Bytes[:0], o.Ranges[:0], 0
 }
+
+// mark is how much an Out holds, for back.
+type mark struct {
+	bytes, ranges int
+	size          int64
+}
+
+func (o *Out) mark() mark { return mark{len(o.Bytes), len(o.Ranges), o.size} }
+
+// back cuts the Out to what it held at m, without releasing the ranges.
+func (o *Out) back(m mark) {
+	clear(o.Ranges[m.ranges:])
+	o.Bytes, o.Ranges, o.size = o.Bytes[:m.bytes], o.Ranges[:m.ranges], m.size
+}

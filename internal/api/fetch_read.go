@@ -1,0 +1,117 @@
+package api
+
+import (
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/ottla-io/ottla/internal/partition"
+	"github.com/ottla-io/ottla/internal/protocol/batch"
+	"github.com/ottla-io/ottla/internal/protocol/wire"
+	"github.com/ottla-io/ottla/internal/storage/log"
+)
+
+// sendfileMin is the smallest range, in bytes, that leaves by sendfile; smaller ones are read into the response, which then
+// leaves in one write. Measured: at 64 KiB the two cost the same.
+const sendfileMin = 64 << 10
+
+// noOffsets stands for marks that are not told, as with every error.
+var noOffsets = partition.Offsets{Start: -1, HighWatermark: -1, LastStable: -1, End: -1}
+
+// read takes what the partitions have now and reports whether that is reason to answer before the deadline: enough bytes, an error, a
+// divergence, or nothing to wait for (Kafka's ReplicaManager.fetchMessages).
+func (r *fetchReply) read() (enough bool) {
+	left, whole, got := r.maxBytes, true, 0
+	for i := range r.parts {
+		p := &r.parts[i]
+		p.take(min(left, p.wish.maxBytes), whole, r.isolation)
+		if r.header.Version < 10 {
+			p.refuseZstd()
+		}
+		if p.err != nil || p.diverges {
+			enough = true
+		}
+		if n := p.data.Len(); n > 0 {
+			whole = false
+			got += n
+			left = max(left-n, 0)
+		}
+	}
+	return enough || got >= r.minBytes || len(r.parts) == 0
+}
+
+// take reads one partition.
+func (p *fetchPart) take(maxBytes int, whole bool, iso partition.Isolation) {
+	p.marks, p.diverges = noOffsets, false
+	if p.err = p.refused; p.err != nil || p.diverge() {
+		return
+	}
+	p.data, p.marks, p.err = p.partition.Read(partition.Fetch{
+		Offset:      p.wish.offset,
+		LeaderEpoch: p.wish.leaderEpoch,
+		MaxBytes:    maxBytes,
+		Whole:       whole,
+		Isolation:   iso,
+	})
+	switch n := p.data.Len(); {
+	case p.err != nil:
+		p.fail(p.err)
+	case !whole && n > 0 && n >= maxBytes:
+		p.dropTorn()
+	}
+}
+
+// diverge reports whether the client has read records that the log does not hold, which it tells by the epoch of the last one that it has
+// (KIP-595; Kafka's Partition.readRecords).
+func (p *fetchPart) diverge() bool {
+	if p.wish.lastEpoch < 0 || p.partition.CheckEpoch(p.wish.leaderEpoch) != nil {
+		return false
+	}
+	epoch, end := p.partition.EpochEnd(p.wish.lastEpoch)
+	switch {
+	case epoch < 0 || end < 0:
+		p.err = refuse(kerr.OffsetOutOfRange, "no epoch at or below %d is known", p.wish.lastEpoch)
+		return true
+	case epoch < p.wish.lastEpoch || end < p.wish.offset:
+		p.diverges, p.diverged = true, wire.EpochEnd{Epoch: epoch, End: end}
+		p.marks = p.partition.Offsets()
+		return true
+	}
+	return false
+}
+
+// dropTorn gives up a range that holds less than its first batch: a client cannot use it, and it would count against
+// min bytes (Kafka's ReplicaManager.readFromLog, firstEntryIncomplete).
+func (p *fetchPart) dropTorn() {
+	var head [batch.LogOverhead]byte
+	size := batch.LogOverhead
+	if p.data.Len() >= size {
+		if _, err := p.data.ReadAt(head[:], 0); err == nil {
+			size = batch.Batch(head[:]).Size()
+		}
+	}
+	if p.data.Len() < size {
+		p.drop()
+	}
+}
+
+// refuseZstd fails a partition whose records begin with a zstd batch, which clients below v10 cannot know (KIP-110).
+func (p *fetchPart) refuseZstd() {
+	var head [batch.HeaderSize]byte
+	if p.data.Len() < len(head) {
+		return
+	}
+	if _, err := p.data.ReadAt(head[:], 0); err == nil && batch.Batch(head[:]).Codec() == batch.CodecZstd {
+		p.fail(refuse(kerr.UnsupportedCompressionType, "zstd needs Fetch v10"))
+	}
+}
+
+// drop gives up the range.
+func (p *fetchPart) drop() {
+	p.data.Release()
+	p.data = log.Range{}
+}
+
+// fail gives up what was read because of err.
+func (p *fetchPart) fail(err error) {
+	p.drop()
+	p.err, p.marks = err, noOffsets
+}
