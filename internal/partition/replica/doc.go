@@ -2,7 +2,7 @@
 // reaches and how far it is durable, and the high watermark that follows from both.
 //
 // Step takes what happened (Lead, Appended, Synced, Configure, Tick) and says what to do about it: whether
-// readers may see more, and whether a sync is wanted. Next says when flush.ms wants a Tick.
+// readers may see more, and whether a sync is wanted.
 //
 // A partition has one replica for now: this node's is the whole in-sync set, and the high watermark is how far this
 // replica has acknowledged. Followers make it the minimum over the in-sync set; neither inputs nor effects change.

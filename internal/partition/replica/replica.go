@@ -28,7 +28,7 @@ type (
 	Synced struct{ End batch.Offset }
 	// Configure changes the settings.
 	Configure struct{ Options Options }
-	// Tick: nothing but time has passed; see Next.
+	// Tick: nothing but time has passed; flush.ms asks for it now and then.
 	Tick struct{}
 )
 
@@ -69,6 +69,9 @@ func (r *Replica) Epoch() batch.Epoch { return r.epoch }
 // HighWatermark is the offset below which everything is committed.
 func (r *Replica) HighWatermark() batch.Offset { return r.highWatermark }
 
+// Durable is the offset below which everything is durable here.
+func (r *Replica) Durable() batch.Offset { return r.durable }
+
 // Step decides what follows from in.
 func (r *Replica) Step(now time.Time, in Input) Effects {
 	switch in := in.(type) {
@@ -93,14 +96,6 @@ func (r *Replica) Step(now time.Time, in Input) Effects {
 		r.opts = in.Options
 	}
 	return Effects{Advanced: r.advance(), Sync: r.wantsSync(now)}
-}
-
-// Next is when Tick is due if nothing else happens, or the zero time.
-func (r *Replica) Next() time.Time {
-	if r.durable == r.end || r.opts.FlushAge <= 0 {
-		return time.Time{}
-	}
-	return r.dirtySince.Add(r.opts.FlushAge)
 }
 
 // advance raises the high watermark to what this replica acknowledges.

@@ -1,0 +1,76 @@
+package partition
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/ottla-io/ottla/internal/protocol/batch"
+	"github.com/ottla-io/ottla/internal/protocol/topic"
+	"github.com/ottla-io/ottla/internal/storage/vfs"
+)
+
+// metadataFile names the topic that a partition's directory belongs to (KIP-516, Kafka's PartitionMetadataFile).
+const metadataFile = "partition.metadata"
+
+// metadataMax bounds what is read of it; two short lines are expected.
+const metadataMax = 256
+
+// checkMetadata compares the directory's topic id with id. It is false if the file is to be written. A topic without
+// id is not checked.
+func checkMetadata(fs vfs.FS, dir string, id ID) (present bool, err error) {
+	if id.TopicID == (topic.ID{}) {
+		return true, nil
+	}
+	name := path.Join(dir, metadataFile)
+	text, err := readFile(fs, name, metadataMax)
+	if os.IsNotExist(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read %s: %w", name, err)
+	}
+	found, err := parseMetadata(string(text))
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", name, err)
+	}
+	if found != id.TopicID {
+		return false, fmt.Errorf("%s says topic id %s, expected %s of topic %s: %w",
+			name, found, id.TopicID, id.Topic, kerr.InconsistentTopicID)
+	}
+	return true, nil
+}
+
+func formatMetadata(id topic.ID) string { return "version: 0\ntopic_id: " + id.String() }
+
+func parseMetadata(text string) (topic.ID, error) {
+	version, rest, _ := strings.Cut(text, "\n")
+	if version = strings.TrimSpace(version); version != "version: 0" {
+		return topic.ID{}, fmt.Errorf("first line is %.40q, expected %q: %w", version, "version: 0", batch.ErrCorrupt)
+	}
+	value, ok := strings.CutPrefix(strings.TrimSpace(rest), "topic_id:")
+	if !ok {
+		return topic.ID{}, fmt.Errorf("second line is %.40q, expected %q: %w", rest, "topic_id: ID", batch.ErrCorrupt)
+	}
+	id, err := topic.ParseID(strings.TrimSpace(value))
+	if err != nil {
+		return topic.ID{}, fmt.Errorf("%w: %w", err, batch.ErrCorrupt)
+	}
+	return id, nil
+}
+
+// writeMetadata writes the file whole or not at all. Its directory entry is not synced: a file that is missing after
+// a crash is written again.
+func writeMetadata(fs vfs.FS, dir string, id topic.ID) error {
+	name := path.Join(dir, metadataFile)
+	if err := writeFile(fs, name+".tmp", []byte(formatMetadata(id)), true); err != nil {
+		return err
+	}
+	if err := fs.Rename(name+".tmp", name); err != nil {
+		return fmt.Errorf("rename %s.tmp: %w", name, err)
+	}
+	return nil
+}

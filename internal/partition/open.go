@@ -1,0 +1,68 @@
+package partition
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ottla-io/ottla/internal/partition/replica"
+	"github.com/ottla-io/ottla/internal/protocol/batch"
+	"github.com/ottla-io/ottla/internal/storage/log"
+	"github.com/ottla-io/ottla/internal/storage/vfs"
+)
+
+// OpenOptions say in what state a partition's directory is.
+type OpenOptions struct {
+	Options
+	Clean         bool         // see log.OpenOptions
+	RecoveryPoint batch.Offset // see log.OpenOptions
+	StartOffset   batch.Offset // see log.OpenOptions
+	Syncer        Syncer       // told of what wants a sync; nil: nobody is
+}
+
+// Open opens or creates the partition's directory dir; it also checks or writes partition.metadata. The partition
+// leads nothing until Lead. Everything that the log holds is durable and committed when Open returns: what a crash of the
+// process left in the page cache is synced first.
+func Open(fs vfs.FS, dir string, id ID, now time.Time, opts OpenOptions) (*Partition, error) {
+	// Another topic's directory must not even be recovered.
+	present, err := checkMetadata(fs, dir, id)
+	if err != nil {
+		return nil, err
+	}
+	p := &Partition{id: id, fs: fs, dir: dir, syncer: opts.Syncer}
+	p.opts.Store(&opts.Options)
+	p.mu.now = now
+	p.log, err = log.Open(fs, dir, now, log.OpenOptions{
+		Options: opts.Log, Clean: opts.Clean, RecoveryPoint: opts.RecoveryPoint, StartOffset: opts.StartOffset,
+		OnRoll: func(base batch.Offset) error { return p.writeSnapshotLocked(base, false) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", dir, err)
+	}
+	if err := p.load(present); err != nil {
+		_ = p.log.Close(false) // the first error says more
+		return nil, err
+	}
+	return p, nil
+}
+
+// load brings the opened log's companions up to date.
+func (p *Partition) load(metadata bool) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !metadata {
+		if err := writeMetadata(p.fs, p.dir, p.id.TopicID); err != nil {
+			return err
+		}
+	}
+	if p.log.Unsynced() > 0 {
+		if _, err := p.log.Sync(); err != nil {
+			return fmt.Errorf("sync %s: %w", p.dir, err)
+		}
+	}
+	if err := p.loadProducers(p.mu.now.UnixMilli()); err != nil {
+		return err
+	}
+	p.mu.replica = replica.New(p.opts.Load().replica(), p.log.End())
+	p.stepLocked(p.mu.now, replica.Tick{})
+	return nil
+}

@@ -1,0 +1,183 @@
+package partition
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ottla-io/ottla/internal/partition/producers"
+	"github.com/ottla-io/ottla/internal/protocol/batch"
+	"github.com/ottla-io/ottla/internal/storage/vfs"
+)
+
+const (
+	snapshotSuffix = ".snapshot"
+	// snapshotsKept is how many producer snapshots stay: the newest may be torn by a crash.
+	snapshotsKept = 2
+	// snapshotMax bounds what is read of one, in bytes: over a million producers.
+	snapshotMax = 256 << 20
+)
+
+// snapshotName is the file of the producers' state below offset at.
+func snapshotName(dir string, at batch.Offset) string {
+	return path.Join(dir, fmt.Sprintf("%020d", at)+snapshotSuffix)
+}
+
+// listSnapshots returns the offsets of the producer snapshots in dir, ascending.
+func listSnapshots(fs vfs.FS, dir string) ([]batch.Offset, error) {
+	entries, err := fs.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", dir, err)
+	}
+	var found []batch.Offset
+	for _, e := range entries {
+		digits, ok := strings.CutSuffix(e.Name(), snapshotSuffix)
+		at, err := strconv.ParseInt(digits, 10, 64)
+		if ok && err == nil && at >= 0 && path.Join(dir, e.Name()) == snapshotName(dir, batch.Offset(at)) {
+			found = append(found, batch.Offset(at))
+		}
+	}
+	slices.Sort(found)
+	return found, nil
+}
+
+// loadProducers makes the producers what the log says: the newest snapshot that can be believed, and the headers of
+// the batches after it. Snapshots past the log's end are of records that a crash took; others will stand at their
+// offsets, so they are removed, durably, before anything is appended. Corrupt ones go too.
+func (p *Partition) loadProducers(now int64) error {
+	found, err := listSnapshots(p.fs, p.dir)
+	if err != nil {
+		return err
+	}
+	start, end := p.log.Start(), p.log.End()
+	from, removed := start, false
+	for len(found) > 0 && p.mu.producers == nil {
+		at := found[len(found)-1]
+		if at >= start && at <= end {
+			if p.mu.producers, err = p.readSnapshot(now, at); err == nil {
+				from = at
+				break
+			} else if !errors.Is(err, batch.ErrCorrupt) {
+				return err
+			}
+		} else if at < start {
+			break // what lies between it and the start is gone
+		}
+		if err := p.fs.Remove(snapshotName(p.dir, at)); err != nil {
+			return fmt.Errorf("remove %s: %w", snapshotName(p.dir, at), err)
+		}
+		found, removed = found[:len(found)-1], true
+	}
+	p.mu.snapshots = found
+	if removed {
+		if err := p.fs.SyncDir(p.dir); err != nil {
+			return fmt.Errorf("sync directory %s: %w", p.dir, err)
+		}
+	}
+	return p.replay(now, from, end)
+}
+
+// replay applies the batches of the log in [from, end).
+func (p *Partition) replay(now int64, from, end batch.Offset) error {
+	if p.mu.producers == nil {
+		p.mu.producers = producers.New()
+	}
+	if from >= end {
+		return nil
+	}
+	err := p.log.Scan(from, func(header batch.Batch) error {
+		if header.BaseOffset() >= from {
+			p.mu.producers.Apply(now, header)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read producers of %s from offset %d: %w", p.dir, from, err)
+	}
+	return nil
+}
+
+func (p *Partition) readSnapshot(now int64, at batch.Offset) (*producers.Table, error) {
+	name := snapshotName(p.dir, at)
+	data, err := readFile(p.fs, name, snapshotMax)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	table, err := producers.Restore(now, data, at)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return table, nil
+}
+
+// writeSnapshotLocked writes the producers' state below offset at, which is where the log ends, and removes old
+// snapshots. Want of room is no error: the log has it all.
+func (p *Partition) writeSnapshotLocked(at batch.Offset, durable bool) error {
+	name := snapshotName(p.dir, at)
+	if err := writeFile(p.fs, name, p.mu.producers.Snapshot(nil), durable); err != nil {
+		if !noRoom(err) {
+			return err
+		}
+		return removeFile(p.fs, name)
+	}
+	if i, found := slices.BinarySearch(p.mu.snapshots, at); !found {
+		p.mu.snapshots = slices.Insert(p.mu.snapshots, i, at)
+	}
+	for len(p.mu.snapshots) > snapshotsKept {
+		if err := removeFile(p.fs, snapshotName(p.dir, p.mu.snapshots[0])); err != nil {
+			return err
+		}
+		p.mu.snapshots = slices.Delete(p.mu.snapshots, 0, 1)
+	}
+	return nil
+}
+
+// removeFile removes name, which may be gone already.
+func removeFile(fs vfs.FS, name string) error {
+	if err := fs.Remove(name); err != nil && !os.IsNotExist(err) {
+		return fmt.Errorf("remove %s: %w", name, err)
+	}
+	return nil
+}
+
+// readFile reads a side file of at most limit bytes.
+func readFile(fs vfs.FS, name string, limit int64) ([]byte, error) {
+	f, err := fs.OpenFile(name, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return nil, err
+	}
+	if size > limit {
+		return nil, fmt.Errorf("%d bytes exceed the limit of %d: %w", size, limit, batch.ErrCorrupt)
+	}
+	data := make([]byte, size)
+	n, err := f.ReadAt(data, 0)
+	if n < len(data) {
+		return nil, err
+	}
+	return data, nil
+}
+
+// writeFile makes data the content of name; durable syncs it, but not its directory entry.
+func writeFile(fs vfs.FS, name string, data []byte, durable bool) error {
+	f, err := fs.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return fmt.Errorf("create %s: %w", name, err)
+	}
+	_, err = f.WriteAt(data, 0)
+	if err == nil && durable {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package partition
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/ottla-io/ottla/internal/partition/replica"
+)
+
+// Sync makes the log durable, advances the high watermark and wakes waiters. An error takes the partition offline:
+// after a failed fsync nobody knows what is on the disk, and the next one would say that all is well. Syncs may run
+// at the same time as appends and as one another. A closed partition has nothing to sync.
+func (p *Partition) Sync() error {
+	if f := p.failure.Load(); f != nil {
+		return f.cause()
+	}
+	end, err := p.log.Sync()
+	if err != nil {
+		p.end(p.offline(fmt.Errorf("sync %s: %w", p.dir, err)))
+		return p.failure.Load().cause()
+	}
+	p.mu.Lock()
+	effects := p.stepLocked(p.mu.now, replica.Synced{End: end})
+	p.mu.Unlock()
+	p.carryOut(effects)
+	return nil
+}
+
+// failure is why a partition answers nothing any more.
+type failure struct {
+	err    error // what callers get: a wrapped kerr value
+	closed bool  // by Close, so nothing is wrong
+}
+
+// cause is what the failure means to those who care for the disk.
+func (f *failure) cause() error {
+	if f.closed {
+		return nil
+	}
+	return f.err
+}
+
+// Fail takes the partition offline: everything waiting or asked gets KAFKA_STORAGE_ERROR. The first cause stays. The
+// syncer is told, and learns the cause from Sync.
+func (p *Partition) Fail(err error) {
+	p.end(p.offline(err))
+	if p.syncer != nil {
+		p.syncer.Dirty(p)
+	}
+}
+
+func (p *Partition) offline(err error) *failure {
+	return &failure{err: fmt.Errorf("%s is offline: %w: %w", p.dir, err, kerr.KafkaStorageError)}
+}
+
+// end makes f the answer to everything from now on. It takes no lock, so a stuck append cannot hold it up.
+func (p *Partition) end(f *failure) {
+	if p.failure.CompareAndSwap(nil, f) {
+		p.watchers.wake()
+	}
+}
+
+// noRoom reports whether err is about room only: nothing is known to be lost, and there may be room later.
+func noRoom(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}
