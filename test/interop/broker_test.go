@@ -36,10 +36,18 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// startBroker starts the binary on a port of its own and returns its address.
+// startBroker starts the binary on an empty directory and returns its address.
 func startBroker(t *testing.T, settings ...string) string {
 	t.Helper()
-	args := []string{"start", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0", "--admin", "off"}
+	cmd, addr := startAt(t, filepath.Join(t.TempDir(), "data"), settings...)
+	t.Cleanup(func() { stop(t, cmd) })
+	return addr
+}
+
+// startAt starts the binary on a directory and a port of its own.
+func startAt(t *testing.T, dir string, settings ...string) (*exec.Cmd, string) {
+	t.Helper()
+	args := []string{"start", "--data", dir, "--listen", "127.0.0.1:0", "--admin", "off"}
 	for _, s := range settings {
 		args = append(args, "--set", s)
 	}
@@ -52,7 +60,7 @@ func startBroker(t *testing.T, settings ...string) string {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { stop(t, cmd) })
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // does nothing once it was stopped
 	addr, err := awaitReady(bufio.NewScanner(out))
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +69,7 @@ func startBroker(t *testing.T, settings ...string) string {
 		for s := bufio.NewScanner(out); s.Scan(); {
 		}
 	}()
-	return addr
+	return cmd, addr
 }
 
 // awaitReady reads up to the line that begins with ready and takes the Kafka address from it.
