@@ -182,4 +182,3 @@ func awaitListener(t *testing.T, addr string) {
 	}
 	t.Fatalf("nothing listens on %s after a minute", addr)
 }
-
