@@ -1,0 +1,36 @@
+package crash
+
+import (
+	"context"
+	"math/rand/v2"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestKill kills the broker at random while idempotent producers send with acks=all, and reopens it.
+func TestKill(t *testing.T) {
+	dir, addr := filepath.Join(t.TempDir(), "data"), freeAddr(t)
+	broker := startBroker(t, dir, addr)
+	createTopic(t, addr)
+	l := newLedger()
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for name := range producers {
+		wg.Go(func() { l.produce(ctx, t, addr, name) })
+	}
+	defer wg.Wait()
+	defer cancel()
+	for n := range cycles(t, "OTTLA_KILL_CYCLES", 3) {
+		before := l.len()
+		pause(ctx, 300*time.Millisecond+rand.N(700*time.Millisecond))
+		kill(t, broker)
+		broker = startBroker(t, dir, addr)
+		l.check(t, addr)
+		t.Logf("kill %d: %d records acknowledged since the last, %d in all", n+1, l.len()-before, l.len())
+	}
+	if l.len() == 0 {
+		t.Error("nothing was ever acknowledged: the test saw no data")
+	}
+}
