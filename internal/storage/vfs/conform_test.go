@@ -87,7 +87,7 @@ func open(t testing.TB, fsys FS, name string, flag int) File {
 	return f
 }
 
-func content(t testing.TB, f File) string {
+func textOf(t testing.TB, f File) string {
 	t.Helper()
 	size, err := f.Size()
 	must(t, err)
@@ -100,7 +100,7 @@ func content(t testing.TB, f File) string {
 
 func wantContent(t testing.TB, f File, want string) {
 	t.Helper()
-	if got := content(t, f); got != want {
+	if got := textOf(t, f); got != want {
 		t.Fatalf("content is %.80q (%d bytes), want %.80q (%d bytes)", got, len(got), want, len(want))
 	}
 }

@@ -28,7 +28,7 @@ func Lock(dir string) (*DirLock, error) {
 	}
 	pid, err := lockFile(file)
 	if errors.Is(err, ErrLocked) {
-		err = fmt.Errorf("%w: %s is held by %s; stop it or choose another directory", ErrLocked, name, owner(file, pid))
+		err = fmt.Errorf("%w: %s is held by %s; stop it or choose another directory", ErrLocked, name, holder(file, pid))
 	} else if err != nil {
 		err = fmt.Errorf("lock %s: %w", name, err)
 	}
@@ -54,8 +54,8 @@ func writePid(file *os.File) error {
 	return err
 }
 
-// owner names who holds the lock: by pid from the kernel (Kafka's locks carry it), else by what its holder wrote.
-func owner(file *os.File, pid int) string {
+// holder names who holds the lock: by pid from the kernel (Kafka's locks carry it), else by what its holder wrote.
+func holder(file *os.File, pid int) string {
 	if pid <= 0 {
 		text := make([]byte, 32)
 		n, _ := file.ReadAt(text, 0)

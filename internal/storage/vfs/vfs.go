@@ -19,7 +19,7 @@ type FS interface {
 	OpenFile(name string, flag int) (File, error)
 	Remove(name string) error
 	RemoveAll(name string) error
-	// Rename replaces to atomically.
+	// Rename replaces the file to atomically. A directory is never replaced.
 	Rename(from, to string) error
 	MkdirAll(name string) error
 	// ReadDir lists a directory sorted by name.
