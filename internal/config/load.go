@@ -1,0 +1,148 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The ranks of places: lower stands above higher.
+const (
+	rankFlag = iota
+	rankOttla
+	rankKafka
+	rankFile
+)
+
+// Input is all that a Config is made of.
+type Input struct {
+	Flags   []Flag
+	Environ []string // as of os.Environ
+	// File is the name of a server.properties, for messages, and Text what is in it.
+	File, Text string
+}
+
+// Flag is a setting given on the command line (or by an embedding program).
+type Flag struct{ Key, Text, Place string }
+
+// Notice is a line worth telling at start.
+type Notice struct {
+	Warn bool // else it is only for information
+	Text string
+}
+
+// Load resolves all settings. The error joins everything that is wrong, one line each.
+func Load(in Input) (*Config, error) {
+	all, err := parseFile(in.File, in.Text)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, parseEnv(in.Environ)...)
+	for _, f := range in.Flags {
+		all = append(all, assignment{f.Key, strings.TrimSpace(f.Text), f.Place, rankFlag})
+	}
+	// Stable: within a place, what comes last stands.
+	slices.SortStableFunc(all, func(a, b assignment) int { return b.rank - a.rank })
+	c := &Config{static: make(map[string]origin)}
+	var problems []error
+	for _, a := range all {
+		problems = append(problems, c.assign(a))
+	}
+	problems = append(problems, c.checkTogether()...)
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// assign takes one text over, or says why it cannot.
+func (c *Config) assign(a assignment) error {
+	s, known := brokerSettings[a.key]
+	if !known {
+		return c.unknown(a)
+	}
+	if s.Null && a.text == "" {
+		return nil // an empty text for a setting without a default is as good as none
+	}
+	if err := s.Validate(a.text); err != nil {
+		return fmt.Errorf("%w (%s)", err, a.place)
+	}
+	if old, twice := c.static[a.key]; twice && old.rank == a.rank && a.rank == rankFile {
+		c.warn("%s is set twice, at %s and %s; the last one counts", a.key, old.place, a.place)
+	}
+	if s.Ignored != "" {
+		c.note("%s (%s) has no effect: %s", a.key, a.place, s.Ignored)
+	}
+	c.static[a.key] = origin{a.text, a.place, a.rank}
+	return nil
+}
+
+// unknown warns of a key that is in no table, or refuses it if it may have been meant to protect the broker.
+func (c *Config) unknown(a assignment) error {
+	key := a.key
+	if inner, ok := listenerKey(key); ok && brokerSettings[inner] != nil {
+		c.note("%s (%s) has no effect: %s", key, a.place, later("TLS or SASL"))
+		return nil
+	}
+	near, found := nearest(key, Settings())
+	hint := ""
+	if found {
+		hint = fmt.Sprintf("; did you mean %s?", near.Name)
+	}
+	if looksSecure(key) || found && near.Security && distance(key, near.Name) <= 3 {
+		return fmt.Errorf("%s: unknown security setting (%s)%s", key, a.place, hint)
+	}
+	for _, p := range ignoredPrefixes {
+		if strings.HasPrefix(key, p.prefix) {
+			c.note("%s (%s) has no effect: %s", key, a.place, p.why)
+			return nil
+		}
+	}
+	c.warn("%s: unknown setting, ignored (%s)%s", key, a.place, hint)
+	return nil
+}
+
+func looksSecure(key string) bool {
+	return slices.ContainsFunc(securityPrefixes, func(p string) bool { return strings.HasPrefix(key, p) })
+}
+
+// listenerKey cuts listener.name.NAME. and a SASL mechanism from a key.
+func listenerKey(key string) (string, bool) {
+	rest, ok := strings.CutPrefix(key, "listener.name.")
+	if !ok {
+		return "", false
+	}
+	_, rest, ok = strings.Cut(rest, ".")
+	if !ok {
+		return "", false
+	}
+	if brokerSettings[rest] == nil {
+		if _, inner, ok := strings.Cut(rest, "."); ok {
+			return inner, true
+		}
+	}
+	return rest, true
+}
+
+func (c *Config) warn(format string, args ...any) {
+	c.notices = append(c.notices, Notice{Warn: true, Text: fmt.Sprintf(format, args...)})
+}
+
+func (c *Config) note(format string, args ...any) {
+	c.notices = append(c.notices, Notice{Text: fmt.Sprintf(format, args...)})
+}
+
+// checkTogether checks what no single value shows.
+func (c *Config) checkTogether() []error {
+	var problems []error
+	if dirs := c.List("log.dirs"); len(dirs) > 1 {
+		problems = append(problems, fmt.Errorf("log.dirs=%s: must be one directory, since Ottla keeps all its data in one (%s)",
+			strings.Join(dirs, ","), c.Value("log.dirs").Place))
+	}
+	if c.Long("log.cleaner.min.compaction.lag.ms") > c.Long("log.cleaner.max.compaction.lag.ms") {
+		v := c.Value("log.cleaner.min.compaction.lag.ms")
+		problems = append(problems, fmt.Errorf("%s=%s: must be at most log.cleaner.max.compaction.lag.ms (%s)", v.Name, v.Text, v.Place))
+	}
+	return problems
+}

@@ -1,0 +1,158 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ottla-io/ottla/internal/partition"
+	"github.com/ottla-io/ottla/internal/protocol/batch"
+	"github.com/ottla-io/ottla/internal/storage/log"
+)
+
+// Topic is one topic's settings: its overrides over the broker's.
+type Topic struct {
+	config    *Config
+	overrides map[string]string
+}
+
+// Topic returns the settings of a topic with these overrides.
+func (c *Config) Topic(overrides map[string]string) Topic { return Topic{c, overrides} }
+
+// chain is every value of a topic setting, the one that counts first.
+func (t Topic) chain(s *Setting) []Value {
+	var all []Value
+	if text, ok := t.overrides[s.Name]; ok {
+		all = append(all, Value{Name: s.Name, Text: text, Source: DynamicTopic, Place: "topic"})
+	}
+	all = append(all, t.config.given(s.Synonyms)...)
+	for _, syn := range s.Synonyms {
+		if row := brokerSettings[syn.Name]; !row.Null {
+			all = append(all, Value{Name: syn.Name, Text: row.Default, Source: Default, Place: "default"})
+		}
+	}
+	if len(s.Synonyms) == 0 && !s.Null {
+		all = append(all, Value{Name: s.Name, Text: s.Default, Source: Default, Place: "default"})
+	}
+	return all
+}
+
+// Value returns a topic setting's value. The name must be in the table.
+func (t Topic) Value(name string) Value {
+	s := topicSettings[name]
+	if s == nil {
+		panic(fmt.Sprintf("bug: no topic setting %q", name))
+	}
+	all := t.chain(s)
+	if len(all) == 0 {
+		return Value{Name: name, Null: true, Source: Default, Place: "default"}
+	}
+	v := all[0]
+	v.Text = scaled(v, s)
+	return v
+}
+
+func (t Topic) text(name string) string   { return strings.TrimSpace(t.Value(name).Text) }
+func (t Topic) long(name string) int64    { return whole(t.Value(name).Text) }
+func (t Topic) bool(name string) bool     { return strings.EqualFold(t.text(name), "true") }
+func (t Topic) list(name string) []string { return splitList(t.text(name)) }
+
+// Validate checks one topic's overrides, alone and together.
+func (c *Config) Validate(overrides map[string]string) error {
+	for _, key := range sortedKeys(overrides) {
+		s := topicSettings[key]
+		if s == nil {
+			return unknownTopicSetting(key)
+		}
+		if err := s.Validate(overrides[key]); err != nil {
+			return err
+		}
+	}
+	t := c.Topic(overrides)
+	if low, high := t.long("min.compaction.lag.ms"), t.long("max.compaction.lag.ms"); low > high {
+		return fmt.Errorf("min.compaction.lag.ms=%d: must be at most max.compaction.lag.ms, which is %d", low, high)
+	}
+	return nil
+}
+
+func unknownTopicSetting(key string) error {
+	for _, s := range TopicSettings() {
+		if slices.ContainsFunc(s.Synonyms, func(syn Synonym) bool { return syn.Name == key }) {
+			return fmt.Errorf("%s: is a broker's setting; a topic's is %s", key, s.Name)
+		}
+	}
+	if near := Nearest(key, true); near != "" {
+		return fmt.Errorf("%s: unknown topic setting; did you mean %s?", key, near)
+	}
+	return fmt.Errorf("%s: unknown topic setting", key)
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// Resolve turns validated overrides into a partition's options.
+func (c *Config) Resolve(overrides map[string]string) partition.Options {
+	t := c.Topic(overrides)
+	policy := t.list("cleanup.policy")
+	codec := codecNames[t.text("compression.type")]
+	return partition.Options{
+		Log:              t.logOptions(),
+		MaxMessageBytes:  int(t.long("max.message.bytes")),
+		LogAppendTime:    t.text("message.timestamp.type") == "LogAppendTime",
+		TimestampBefore:  millis(t.long("message.timestamp.before.max.ms")),
+		TimestampAfter:   millis(t.long("message.timestamp.after.max.ms")),
+		Compression:      codec,
+		CompressionLevel: t.level(codec),
+		Compact:          slices.Contains(policy, "compact"),
+		Delete:           slices.Contains(policy, "delete"),
+		Durability:       durabilities[t.text("durability")],
+		FlushMessages:    t.long("flush.messages"),
+		FlushAge:         millis(t.long("flush.ms")),
+		MinISR:           int(t.long("min.insync.replicas")),
+		ProducerExpiry:   c.Millis("producer.id.expiration.ms"),
+	}
+}
+
+func (t Topic) logOptions() log.Options {
+	o := log.Options{
+		SegmentBytes:   t.long("segment.bytes"),
+		SegmentAge:     millis(t.long("segment.ms")),
+		SegmentJitter:  millis(t.long("segment.jitter.ms")),
+		IndexInterval:  int(t.long("index.interval.bytes")),
+		IndexBytesMax:  int(t.long("segment.index.bytes")),
+		RetentionBytes: t.long("retention.bytes"),
+		RetentionAge:   millis(t.long("retention.ms")),
+		Preallocate:    t.bool("preallocate"),
+	}
+	if v := t.Value("internal.segment.bytes"); !v.Null {
+		o.SegmentBytes = whole(v.Text)
+	}
+	return o
+}
+
+// level is the compression level set for codec, 0 if it has none.
+func (t Topic) level(codec batch.Codec) int {
+	switch codec {
+	case batch.CodecGzip:
+		return int(t.long("compression.gzip.level"))
+	case batch.CodecLZ4:
+		return int(t.long("compression.lz4.level"))
+	case batch.CodecZstd:
+		return int(t.long("compression.zstd.level"))
+	default:
+		return 0
+	}
+}
+
+var codecNames = map[string]batch.Codec{
+	"producer": batch.CodecProducer, "uncompressed": batch.CodecNone, "gzip": batch.CodecGzip,
+	"snappy": batch.CodecSnappy, "lz4": batch.CodecLZ4, "zstd": batch.CodecZstd,
+}
+
+var durabilities = map[string]partition.Durability{"disk": partition.DurabilityDisk, "memory": partition.DurabilityMemory}
