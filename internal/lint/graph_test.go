@@ -36,7 +36,7 @@ var graph = []struct{ name, kind, imports string }{
 	{"api", shell, "broker cluster/meta partition protocol/batch protocol/topic protocol/wire storage/log"},
 	{"server", shell, "api partition protocol/wire"},
 	{"admin", shell, ""},
-	{"config", shell, ""},
+	{"config", shell, "partition protocol/batch storage/log"},
 	{".", shell, "admin api broker config partition server storage/vfs"},
 	{"ottlatest", shell, "."},
 	{"cli", shell, ". config"},

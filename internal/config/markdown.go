@@ -1,0 +1,64 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Markdown is docs/reference/config.md.
+func Markdown() string {
+	var b strings.Builder
+	b.WriteString(`# Settings
+
+<!-- Made from the table in internal/config by "go test ./internal/config -update"; edits here are lost. -->
+
+Names, types and defaults are those of Apache Kafka 4.4, so a server.properties works as it is. A setting comes from, in
+this order: ` + "`--set key=value`" + ` on the command line; a variable ` + "`OTTLA_*`" + `; a variable ` + "`KAFKA_*`" + `; the file of
+` + "`--config`" + `; its default. A variable is the key in upper case, with ` + "`_`" + ` for a dot, ` + "`__`" + ` for an underscore and
+` + "`___`" + ` for a hyphen: ` + "`OTTLA_LOG_RETENTION_HOURS`" + `. ` + "`ottla config explain KEY`" + ` tells where a value came from.
+
+A topic's setting stands above the broker's setting that it falls back to.
+
+## Broker
+
+`)
+	writeTable(&b, Settings(), func(s *Setting) string {
+		if s.Dynamic {
+			return "running"
+		}
+		return "restart"
+	})
+	b.WriteString("\n## Topic\n\n")
+	writeTable(&b, TopicSettings(), func(*Setting) string { return "running" })
+	b.WriteString("\n## Accepted, and without effect\n\nThese may stand in a file; when one does, a line at start says why it does nothing.\n\n| setting | why |\n| --- | --- |\n")
+	for _, s := range Settings() {
+		if s.Ignored != "" {
+			fmt.Fprintf(&b, "| `%s` | %s |\n", s.Name, s.Ignored)
+		}
+	}
+	return b.String()
+}
+
+func writeTable(b *strings.Builder, rows []*Setting, changes func(*Setting) string) {
+	b.WriteString("| setting | type | default | allowed | changes | falls back to | meaning |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+	for _, s := range rows {
+		if s.Ignored != "" && brokerSettings[s.Name] == s {
+			continue
+		}
+		def := "`" + s.Default + "`"
+		if s.Null {
+			def = "none"
+		} else if s.Default == "" {
+			def = "empty"
+		}
+		var back []string
+		for _, syn := range s.Synonyms {
+			back = append(back, "`"+syn.Name+"`")
+		}
+		doc := s.Doc
+		if s.Ignored != "" {
+			doc += " No effect yet: " + s.Ignored + "."
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s | %s |\n", s.Name, s.Type, def, s.Check.allowed, changes(s), strings.Join(back, ", "), doc)
+	}
+}
