@@ -136,7 +136,8 @@ func (w *Builder) Count() int { return int(w.count) }
 func (w *Builder) Size() int { return len(w.plain) }
 
 // Build compresses the records and writes the header. A batch without records is never compressed and keeps the fields'
-// offsets, timestamp and sequence: compaction leaves such batches for their producer's sake. The batch aliases the builder until Reset.
+// offsets, timestamp and sequence: compaction leaves such batches for their producer's sake. The batch aliases the
+// builder's memory until Reset.
 func (w *Builder) Build() (Batch, error) {
 	if w.err != nil {
 		return nil, w.err

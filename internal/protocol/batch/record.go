@@ -160,43 +160,44 @@ func (l *layout) parseLong(p []byte, at int) flaw {
 }
 
 // parseShort is parse for the usual record: no headers, varints of at most three bytes, the end of p not near. It reads
-// them out of one word instead of byte by byte, which makes a walk three times as fast. False decides nothing.
+// them out of one word instead of byte by byte, which makes a walk of 100-byte records nearly twice as fast.
+// False decides nothing.
 func (l *layout) parseShort(p []byte, at int) bool {
 	if at < 0 || at > len(p)-17 { // two words, one byte apart at most by the size and the attributes
 		return false
 	}
 	size, n := shortVarint(binary.LittleEndian.Uint64(p[at:]))
-	at += n
-	if n == 0 || size < 0 || size > len(p)-at {
+	at += int(n)
+	if n == 0 || size < 0 || size > len(p)-at || at > len(p)-9 {
 		return false
 	}
 	l.end = at + size
-	if at > len(p)-9 {
-		return false
-	}
 	word := binary.LittleEndian.Uint64(p[at+1:])
 	timestamp, n1 := shortVarint(word)
-	word >>= n1 * 8
+	word >>= n1 * 8 & 63
 	offset, n2 := shortVarint(word)
-	word >>= n2 * 8
+	word >>= n2 * 8 & 63
 	key, n3 := shortVarint(word)
-	if n1*n2*n3 == 0 || n1+n2+n3 > 8 {
+	if n1 == 0 || n2 == 0 || n3 == 0 || n1+n2+n3 > 8 {
 		return false
 	}
 	l.timestampDelta, l.offsetDelta = int64(timestamp), int64(offset)
-	l.key = span{at + 1 + n1 + n2 + n3, max(key, -1)}
-	at = l.key.at + max(key, 0)
+	at += int(1 + n1 + n2 + n3)
+	l.key = span{at, max(key, -1)}
+	at += max(key, 0)
 	if at > len(p)-8 {
 		return false
 	}
 	value, n := shortVarint(binary.LittleEndian.Uint64(p[at:]))
-	l.value = span{at + n, max(value, -1)}
-	l.headers = at + n + max(value, 0)
-	return n != 0 && l.headers == l.end-1 && p[l.headers] == 0
+	at += int(n)
+	l.value = span{at, max(value, -1)}
+	at += max(value, 0)
+	l.headers = at
+	return n != 0 && at == l.end-1 && p[at] == 0
 }
 
 // shortVarint is the zigzag varint of one to three bytes that word begins with, and its length; 0 if it is longer.
-func shortVarint(word uint64) (v, n int) {
+func shortVarint(word uint64) (v int, n uint) {
 	u := word & 0x7f
 	switch {
 	case word&0x80 == 0:

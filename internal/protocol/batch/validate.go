@@ -1,6 +1,9 @@
 package batch
 
-import "fmt"
+import (
+	"fmt"
+	"sync"
+)
 
 // Checks is what Validate asks for beside CRC and structure.
 type Checks struct {
@@ -45,12 +48,20 @@ func (b Batch) Validate(checks *Checks) (Report, error) {
 	if !b.mustDecompress(checks) {
 		return Report{MaxTimestamp: b.MaxTimestamp(), MaxTimestampDelta: b.LastOffsetDelta()}, nil
 	}
-	records, err := Decompress(nil, b.Codec(), b.Records(), checks.Limit)
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	records, err := Decompress(*buffer, b.Codec(), b.Records(), checks.Limit)
 	if err != nil {
 		return Report{}, err
 	}
+	if cap(records) <= keepBuffer {
+		*buffer = records[:0]
+	}
 	return b.walk(records, checks)
 }
+
+// buffers are idle memory for records that are decompressed only to be looked at.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // mustDecompress reports whether the checks cannot be made by the header.
 func (b Batch) mustDecompress(checks *Checks) bool {
