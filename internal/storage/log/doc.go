@@ -1,2 +1,2 @@
-// Package log: see its files.
+// Package log is the segments of one partition: append, read, sync, roll, truncate, retain.
 package log

@@ -1,0 +1,34 @@
+package log
+
+import "errors"
+
+// Close closes all files; with clean it first trims indexes, adds the last time-index entry and syncs. Ranges that are
+// still held keep their segments' files open.
+func (l *Log) Close(clean bool) error {
+	var err error
+	if clean && l.usable() == nil {
+		l.dirty.Lock()
+		active := l.active()
+		if err = active.Seal(); err == nil && active.Acquire() {
+			l.dirty.sealed = append(l.dirty.sealed, active)
+		}
+		l.dirty.dir = true
+		l.dirty.Unlock()
+		if err == nil {
+			_, err = l.Sync()
+		}
+	}
+	l.syncing.Lock() // a Sync under way ends first
+	defer l.syncing.Unlock()
+	if !l.failure.CompareAndSwap(nil, &failure{ErrClosed}) && errors.Is(l.failure.Load().err, ErrClosed) {
+		return err
+	}
+	l.dirty.Lock()
+	held := l.dirty.sealed
+	l.dirty.sealed = nil
+	l.dirty.Unlock()
+	for _, s := range append(held, *l.segs.Load()...) {
+		err = errors.Join(err, s.Release())
+	}
+	return err
+}

@@ -1,0 +1,91 @@
+package log
+
+import (
+	"errors"
+	"fmt"
+	"path"
+
+	"github.com/ottla-io/ottla/internal/protocol/batch"
+	"github.com/ottla-io/ottla/internal/storage/segment"
+)
+
+// Sync makes everything published before the call durable, the directory too, and returns that end. Appends go on
+// meanwhile. Any error but a closed log is final for the log directory.
+func (l *Log) Sync() (batch.Offset, error) {
+	l.syncing.Lock()
+	defer l.syncing.Unlock()
+	if err := l.usable(); err != nil {
+		return 0, err
+	}
+	work := l.takeDirty()
+	err := work.run(l)
+	for _, s := range work.sealed {
+		err = errors.Join(err, s.Release())
+	}
+	if work.active != nil {
+		err = errors.Join(err, work.active.Release())
+	}
+	if err != nil {
+		return 0, l.fail(err)
+	}
+	l.synced.Store(work.written)
+	return work.end, nil
+}
+
+// work is what one Sync covers.
+type work struct {
+	end     batch.Offset
+	written int64
+	active  *segment.Segment // held; nil if it has nothing unsynced
+	sealed  []*segment.Segment
+	dir     bool
+	parent  bool
+}
+
+// takeDirty takes over what is dirty. The end is read before the bytes written, and appends count bytes before they move
+// the end, so that the bytes cover the end.
+func (l *Log) takeDirty() (w work) {
+	l.dirty.Lock()
+	defer l.dirty.Unlock()
+	w.end = l.End()
+	w.written = l.written.Load()
+	w.sealed, l.dirty.sealed = l.dirty.sealed, nil
+	w.dir, l.dirty.dir = l.dirty.dir, false
+	w.parent, l.dirty.parent = l.dirty.parent, false
+	if w.written != l.synced.Load() && l.dirty.active.Acquire() {
+		w.active = l.dirty.active
+	}
+	return w
+}
+
+// run syncs the segments, older ones first, then what names them.
+func (w work) run(l *Log) error {
+	for _, s := range w.sealed {
+		if err := s.Sync(true); err != nil {
+			return err
+		}
+	}
+	if w.active != nil {
+		if err := w.active.Sync(false); err != nil {
+			return err
+		}
+	}
+	renamed, err := l.epochs.flush(l.fs, l.dir)
+	if err != nil && !noSpace(err) {
+		return err // without space the file stays behind, and is made good from the log when it is opened
+	}
+	if w.dir || renamed {
+		if err := l.fs.SyncDir(l.dir); err != nil {
+			return fmt.Errorf("sync directory %s: %w", l.dir, err)
+		}
+	}
+	if w.parent {
+		if err := l.fs.SyncDir(path.Dir(l.dir)); err != nil {
+			return fmt.Errorf("sync directory %s: %w", path.Dir(l.dir), err)
+		}
+	}
+	return nil
+}
+
+// Unsynced is the number of published bytes that no Sync has covered.
+func (l *Log) Unsynced() int64 { return max(l.written.Load()-l.synced.Load(), 0) }

@@ -1,0 +1,236 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"github.com/ottla-io/ottla/internal/protocol/batch"
+	"github.com/ottla-io/ottla/internal/storage/vfs"
+)
+
+// errStop ends a scan early.
+var errStop = errors.New("stop")
+
+// castagnoli is the polynomial of a batch's CRC.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli) //nolint:gochecknoglobals // a table that never changes
+
+const (
+	crcStart     = 21      // the CRC covers a batch from its attributes on
+	recoverChunk = 1 << 18 // bytes of one read in recovery
+)
+
+// Activate readies a reopened segment for appends, trusting that its log is whole, and returns the offset after its last
+// batch. It reads the index's last entry and the headers behind it. An error that is batch.ErrCorrupt asks for Recover.
+func (s *Segment) Activate(now int64) (next batch.Offset, err error) {
+	s.sealed.Store(false)
+	s.writer.created = now
+	last, ok, err := s.Last()
+	if !ok {
+		return s.base, err
+	}
+	return last.Next, err
+}
+
+// Resume makes a recovered segment the one that is appended to.
+func (s *Segment) Resume() { s.sealed.Store(false) }
+
+// Last is the segment's last batch; ok is false if it is empty.
+func (s *Segment) Last() (last Found, ok bool, err error) {
+	start, err := s.lastIndexed()
+	if err != nil {
+		return last, false, err
+	}
+	s.writer.since = s.Size() - start
+	err = s.Scan(start, s.Size(), func(h batch.Batch, pos int64, size int) error {
+		last, ok = foundOf(h, pos, size), true
+		return nil
+	})
+	return last, ok, err
+}
+
+// lastIndexed is the position of the last index entry, 0 if there is none.
+func (s *Segment) lastIndexed() (int64, error) {
+	v, err := s.view(&s.index)
+	if err != nil || v.len() == 0 {
+		return 0, err
+	}
+	e, err := v.entry(v.len() - 1)
+	return indexPosition(e[:]), err
+}
+
+// Recovered is what a recovery walk found.
+type Recovered struct {
+	Next  batch.Offset  // after the last whole batch
+	Valid int64         // bytes of whole batches
+	Size  int64         // bytes of the file
+	Bad   *CorruptError // what stands at Valid, if anything does
+}
+
+// Recover walks the whole log, checking every batch's CRC and that offsets rise from base on and stay below limit, and
+// calls fn with each header. It changes nothing. The walk ends at the first byte that is not a whole batch's.
+func (s *Segment) Recover(limit batch.Offset, fn func(header batch.Batch)) (r Recovered, err error) {
+	file, err := s.File()
+	if err != nil {
+		return r, err
+	}
+	if r.Size, err = file.Size(); err != nil {
+		return r, fmt.Errorf("size of %s: %w", s.Name(Log), err)
+	}
+	r.Next = s.base
+	w := walk{file: file, end: r.Size, buf: make([]byte, min(recoverChunk, r.Size))}
+	b := builder{seg: s, interval: int64(s.interval)}
+	for w.pos < w.end {
+		header, size, err := w.batch(r.Next, limit)
+		if err != nil {
+			if w.failed != nil {
+				return r, fmt.Errorf("recover %s at position %d: %w", s.Name(Log), w.pos, w.failed)
+			}
+			r.Bad = &CorruptError{s.Name(Log), w.pos, "a whole record batch", err.Error()}
+			break
+		}
+		b.add(header, w.pos, size)
+		fn(header)
+		r.Next = header.NextOffset()
+		w.pos += size
+	}
+	r.Valid = w.pos
+	s.recovered = &b
+	return r, nil
+}
+
+// Adopt takes over what Recover found: the log is cut to its whole batches and the side files are those of the walk. The
+// caller syncs.
+func (s *Segment) Adopt(r Recovered, now int64) error {
+	if r.Valid < r.Size {
+		file, err := s.File()
+		if err != nil {
+			return err
+		}
+		if err := file.Truncate(r.Valid); err != nil {
+			return fmt.Errorf("cut %s to %d bytes: %w", s.Name(Log), r.Valid, err)
+		}
+	}
+	b := s.recovered
+	s.recovered = nil
+	s.size.Store(r.Valid)
+	for _, f := range []*sideFile{&s.index, &s.times} {
+		f.loading.Lock()
+		f.tail.Store(s.install(f, b.finish(f.kind)))
+		f.loading.Unlock()
+	}
+	s.untrusted.Store(false)
+	s.largest.Lock()
+	s.largest.known, s.largest.Timestamp = true, Timestamp{NoTimestamp, s.base}
+	if b.any && b.max.At >= 0 {
+		s.largest.Timestamp = b.max
+	}
+	s.largest.Unlock()
+	s.writer.since = r.Valid - b.indexed
+	s.writer.created = now
+	return nil
+}
+
+// walk reads batches whole, in large reads, and checks them.
+type walk struct {
+	file   vfs.File
+	pos    int64 // of the next batch
+	end    int64
+	buf    []byte
+	from   int64 // position of buf[0]
+	have   int
+	header [batch.HeaderSize]byte
+	failed error // of a read
+}
+
+// batch judges the batch at pos.
+func (w *walk) batch(next, limit batch.Offset) (batch.Batch, int64, error) {
+	if w.end-w.pos < batch.HeaderSize {
+		return nil, 0, fmt.Errorf("%d bytes, too few for a header", w.end-w.pos)
+	}
+	if !w.copy(w.header[:], w.pos) {
+		return nil, 0, w.failed
+	}
+	header, size, err := parseHeader(w.header[:], w.end-w.pos)
+	if err != nil {
+		return nil, 0, err
+	}
+	if header.BaseOffset() < next {
+		return nil, 0, fmt.Errorf("base offset %d below %d", header.BaseOffset(), next)
+	}
+	if header.LastOffset() >= limit {
+		return nil, 0, fmt.Errorf("last offset %d, not below %d", header.LastOffset(), limit)
+	}
+	crc := crc32.Update(0, castagnoli, w.header[crcStart:])
+	for at, end := w.pos+batch.HeaderSize, w.pos+int64(size); at < end; {
+		chunk := w.bytes(at)
+		if chunk == nil {
+			return nil, 0, w.failed
+		}
+		chunk = chunk[:min(int64(len(chunk)), end-at)]
+		crc = crc32.Update(crc, castagnoli, chunk)
+		at += int64(len(chunk))
+	}
+	if crc != header.CRC() {
+		return nil, 0, fmt.Errorf("CRC %08x, header says %08x", crc, header.CRC())
+	}
+	return header, int64(size), nil
+}
+
+// copy fills dst from position at.
+func (w *walk) copy(dst []byte, at int64) bool {
+	for len(dst) > 0 {
+		chunk := w.bytes(at)
+		if chunk == nil {
+			return false
+		}
+		n := copy(dst, chunk)
+		dst, at = dst[n:], at+int64(n)
+	}
+	return true
+}
+
+// bytes is what the buffer holds from position at on, one byte at least, or nil with failed set.
+func (w *walk) bytes(at int64) []byte {
+	if off := at - w.from; off < 0 || off >= int64(w.have) {
+		fill := int(min(int64(len(w.buf)), w.end-at))
+		n, err := w.file.ReadAt(w.buf[:fill], at)
+		if n < fill {
+			if err == nil || errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			w.failed = err
+			return nil
+		}
+		w.from, w.have = at, fill
+	}
+	return w.buf[at-w.from : w.have]
+}
+
+// Cut truncates a sealed or active segment to size bytes, durably, and seals it. The bytes stay unused afterwards: the log
+// goes on in a new segment. The side files are built anew.
+func (s *Segment) Cut(size int64) error {
+	file, err := s.File()
+	if err != nil {
+		return err
+	}
+	s.size.Store(size)
+	if err := file.Truncate(size); err != nil {
+		return fmt.Errorf("cut %s to %d bytes: %w", s.Name(Log), size, err)
+	}
+	if err := file.Sync(); err != nil {
+		return fmt.Errorf("sync %s: %w", s.Name(Log), err)
+	}
+	s.sealed.Store(true)
+	s.untrusted.Store(true)
+	s.largest.Lock()
+	s.largest.known = false
+	s.largest.Unlock()
+	for _, f := range []*sideFile{&s.index, &s.times} {
+		f.loading.Lock()
+		f.tail.Store(nil)
+		f.loading.Unlock()
+	}
+	return nil
+}

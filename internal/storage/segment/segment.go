@@ -1,0 +1,242 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/ottla-io/ottla/internal/protocol/batch"
+	"github.com/ottla-io/ottla/internal/storage/vfs"
+)
+
+// NoTimestamp is the timestamp of a batch without one (Kafka's RecordBatch.NO_TIMESTAMP).
+const NoTimestamp = -1
+
+// Timestamp is a timestamp in ms and the last offset of the batch that has it.
+type Timestamp struct {
+	At     int64
+	Offset batch.Offset
+}
+
+// Segment is one segment's files. See doc.go for who may call what at the same time.
+type Segment struct {
+	fs   vfs.FS
+	dir  string
+	base batch.Offset
+
+	refs    atomic.Int64
+	size    atomic.Int64 // published bytes of the log
+	sealed  atomic.Bool
+	log     atomic.Pointer[openFile]
+	index   sideFile
+	times   sideFile
+	largest struct {
+		sync.Mutex
+		known bool
+		Timestamp
+	}
+	writer writer
+
+	mu struct {
+		sync.Mutex
+		state State // of the file names
+	}
+	untrusted atomic.Bool // side files may lack what the log has
+	interval  int         // index.interval.bytes for a rebuild
+	recovered *builder    // between Recover and Adopt
+}
+
+func newSegment(fsys vfs.FS, dir string, base batch.Offset, interval int) *Segment {
+	s := &Segment{fs: fsys, dir: dir, base: base, interval: interval}
+	s.refs.Store(1)
+	s.index.kind, s.index.width = Index, indexWidth
+	s.times.kind, s.times.width = TimeIndex, timeWidth
+	s.writer.first = unread
+	return s
+}
+
+// Create starts an empty segment, whose directory entry is not yet durable. An empty file of that name is used again: a
+// crash between creation and the first append leaves one.
+func Create(fsys vfs.FS, dir string, base batch.Offset, interval int, now int64) (*Segment, error) {
+	s := newSegment(fsys, dir, base, interval)
+	file, err := s.openName(Log, syscall.O_RDWR|syscall.O_CREAT|syscall.O_TRUNC)
+	if err != nil {
+		return nil, fmt.Errorf("create segment: %w", err)
+	}
+	for _, kind := range []Kind{Index, TimeIndex, TxnIndex} {
+		if err := fsys.Remove(s.Name(kind)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, errors.Join(fmt.Errorf("create segment: %w", err), file.Close())
+		}
+	}
+	s.log.Store(&openFile{file})
+	s.index.tail.Store(&tail{})
+	s.times.tail.Store(&tail{})
+	s.largest.known, s.largest.At, s.largest.Offset = true, NoTimestamp, base
+	s.writer.first, s.writer.created = NoTimestamp, now
+	return s, nil
+}
+
+// Open is a sealed segment of size bytes, by its directory's listing: nothing is read before it is needed. Trusted says
+// that its side files were closed or synced with its log.
+func Open(fsys vfs.FS, dir string, base batch.Offset, interval int, size int64, trusted bool) *Segment {
+	s := newSegment(fsys, dir, base, interval)
+	s.size.Store(size)
+	s.sealed.Store(true)
+	s.untrusted.Store(!trusted)
+	return s
+}
+
+// OpenSwap is a segment whose files still have the Swap state.
+func OpenSwap(fsys vfs.FS, dir string, base batch.Offset) (*Segment, error) {
+	s := newSegment(fsys, dir, base, 0)
+	s.mu.state = Swap
+	s.sealed.Store(true)
+	file, err := s.File()
+	if err != nil {
+		return nil, err
+	}
+	size, err := file.Size()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("size of %s: %w", s.Name(Log), err), s.Release())
+	}
+	s.size.Store(size)
+	return s, nil
+}
+
+// Base is the offset the segment is named for: no record has a smaller one.
+func (s *Segment) Base() batch.Offset { return s.base }
+
+// Size is the published bytes of the log.
+func (s *Segment) Size() int64 { return s.size.Load() }
+
+// Name is the present name of one of the segment's files.
+func (s *Segment) Name(kind Kind) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.nameLocked(kind, s.mu.state)
+}
+
+func (s *Segment) nameLocked(kind Kind, state State) string {
+	return path.Join(s.dir, Name(s.base, kind, state))
+}
+
+// Acquire counts a reader, unless the segment is already gone.
+func (s *Segment) Acquire() bool {
+	for {
+		n := s.refs.Load()
+		if n == 0 {
+			return false
+		}
+		if s.refs.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// Release gives back what Acquire took, or the reference that Create and Open return. The last one closes the
+// files, and removes them if Retire was called.
+func (s *Segment) Release() error {
+	if s.refs.Add(-1) > 0 {
+		return nil
+	}
+	err := s.closeFiles()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.state == Deleted {
+		err = errors.Join(err, s.removeLocked())
+	}
+	return err
+}
+
+func (s *Segment) closeFiles() (err error) {
+	for _, p := range []*atomic.Pointer[openFile]{&s.log, &s.index.file, &s.times.file} {
+		if f := p.Swap(nil); f != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}
+	return err
+}
+
+// Retire renames the files out of the log's names; the last Release removes them.
+func (s *Segment) Retire() error { return s.Rename(Deleted) }
+
+// Rename gives every file the suffix of state. The log goes first towards Deleted and last towards Live, so that a
+// crash in between never leaves a log that its side files are taken from.
+func (s *Segment) Rename(state State) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kinds := Kinds()
+	if state == Live {
+		kinds = []Kind{Index, TimeIndex, TxnIndex, Log}
+	}
+	for _, kind := range kinds {
+		err := s.fs.Rename(s.nameLocked(kind, s.mu.state), s.nameLocked(kind, state))
+		if err != nil && (kind == Log || !errors.Is(err, fs.ErrNotExist)) {
+			return fmt.Errorf("rename segment: %w", err)
+		}
+	}
+	s.mu.state = state
+	return nil
+}
+
+func (s *Segment) removeLocked() (err error) {
+	for _, kind := range Kinds() {
+		if e := s.fs.Remove(s.nameLocked(kind, s.mu.state)); e != nil && !errors.Is(e, fs.ErrNotExist) {
+			err = errors.Join(err, fmt.Errorf("remove segment: %w", e))
+		}
+	}
+	return err
+}
+
+// File is the log's file, opened on first need.
+func (s *Segment) File() (vfs.File, error) {
+	if f := s.log.Load(); f != nil {
+		return f.File, nil
+	}
+	return s.openOnce(&s.log, Log, syscall.O_RDWR)
+}
+
+func (s *Segment) openOnce(p *atomic.Pointer[openFile], kind Kind, flag int) (vfs.File, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f := p.Load(); f != nil {
+		return f.File, nil
+	}
+	file, err := s.fs.OpenFile(s.nameLocked(kind, s.mu.state), flag)
+	if err != nil {
+		return nil, fmt.Errorf("open segment: %w", err)
+	}
+	p.Store(&openFile{file})
+	return file, nil
+}
+
+func (s *Segment) openName(kind Kind, flag int) (vfs.File, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fs.OpenFile(s.nameLocked(kind, s.mu.state), flag)
+}
+
+func (s *Segment) sideForWrite(f *sideFile) (vfs.File, error) {
+	if o := f.file.Load(); o != nil {
+		return o.File, nil
+	}
+	return s.openOnce(&f.file, f.kind, syscall.O_RDWR|syscall.O_CREAT)
+}
+
+// Modified is the log file's modification time in ms.
+func (s *Segment) Modified() (int64, error) {
+	info, err := s.fs.Stat(s.Name(Log))
+	if err != nil {
+		return 0, fmt.Errorf("stat segment: %w", err)
+	}
+	return info.ModTime().UnixMilli(), nil
+}
+
+// Holds reports whether a batch ending at last may stand in this segment: its relative offset must fit in 31 bits
+// (KAFKA-6264).
+func (s *Segment) Holds(last batch.Offset) bool { return last-s.base <= math.MaxInt32 }

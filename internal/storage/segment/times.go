@@ -1,0 +1,116 @@
+package segment
+
+import (
+	"errors"
+	"math"
+
+	"github.com/ottla-io/ottla/internal/protocol/batch"
+)
+
+// Largest is the largest timestamp of the segment and the last offset of the first batch that has it; At is NoTimestamp
+// if no batch has one. A sealed segment's is its last time index entry.
+func (s *Segment) Largest() (Timestamp, error) {
+	s.largest.Lock()
+	defer s.largest.Unlock()
+	if s.largest.known {
+		return s.largest.Timestamp, nil
+	}
+	v, err := s.view(&s.times)
+	if err != nil {
+		return Timestamp{}, err
+	}
+	largest := Timestamp{NoTimestamp, s.base}
+	if n := v.len(); n > 0 {
+		e, err := v.entry(n - 1)
+		if err != nil {
+			return Timestamp{}, err
+		}
+		largest = s.timestamp(e)
+	}
+	if !s.sealed.Load() {
+		if largest, err = s.largestFrom(largest, math.MaxInt64); err != nil {
+			return Timestamp{}, err
+		}
+	}
+	s.largest.known, s.largest.Timestamp = true, largest
+	return largest, nil
+}
+
+// LargestIn is Largest of the batches that end at or after start and begin below limit.
+func (s *Segment) LargestIn(start, limit batch.Offset) (Timestamp, error) {
+	all, err := s.largestBefore(limit)
+	if err != nil || all.At < 0 || all.Offset >= start {
+		return all, err
+	}
+	return s.largestFrom(Timestamp{NoTimestamp, start}, limit) // it was deleted: look at what was not
+}
+
+func (s *Segment) largestBefore(limit batch.Offset) (Timestamp, error) {
+	all, err := s.Largest()
+	if err != nil || all.Offset < limit {
+		return all, err
+	}
+	v, err := s.view(&s.times)
+	if err != nil {
+		return Timestamp{}, err
+	}
+	largest := Timestamp{NoTimestamp, s.base}
+	e, ok, err := v.search(s.relative(int64(limit)-1), timeOffset)
+	if err != nil {
+		return Timestamp{}, err
+	}
+	if ok {
+		largest = s.timestamp(e)
+	}
+	return s.largestFrom(largest, limit)
+}
+
+func (s *Segment) timestamp(e [entryMax]byte) Timestamp {
+	return Timestamp{timeTimestamp(e[:]), s.base + batch.Offset(timeOffset(e[:]))}
+}
+
+// largestFrom raises largest, a time index entry, by the batches from its own on that begin below limit.
+func (s *Segment) largestFrom(largest Timestamp, limit batch.Offset) (Timestamp, error) {
+	end := s.Size()
+	found, ok, err := s.Locate(largest.Offset, end)
+	if err != nil || !ok {
+		return largest, err
+	}
+	err = s.Scan(found.Pos, end, func(h batch.Batch, _ int64, _ int) error {
+		if h.BaseOffset() >= limit {
+			return errStop
+		}
+		if h.MaxTimestamp() > largest.At {
+			largest = Timestamp{h.MaxTimestamp(), h.LastOffset()}
+		}
+		return nil
+	})
+	if errors.Is(err, errStop) {
+		err = nil
+	}
+	return largest, err
+}
+
+// TimeStart is a position at or before the first batch that has a record with a timestamp of at least ts and an offset
+// of at least from (Kafka's LogSegment.findOffsetByTimestamp).
+func (s *Segment) TimeStart(ts int64, from batch.Offset) (int64, error) {
+	v, err := s.view(&s.times)
+	if err != nil {
+		return 0, err
+	}
+	e, ok, err := v.search(ts, timeTimestamp)
+	if err != nil {
+		return 0, err
+	}
+	if ok {
+		from = max(from, s.base+batch.Offset(timeOffset(e[:])))
+	}
+	found, ok, err := s.Locate(from, s.Size())
+	if err != nil {
+		return 0, err
+	}
+	if !ok {
+		return s.Size(), nil
+	}
+	return found.Pos, nil
+}
