@@ -79,6 +79,24 @@ func TestCrashLosesWhatWasNotSynced(t *testing.T) {
 	}
 }
 
+func TestCrashCloneIsIndependent(t *testing.T) {
+	t.Parallel()
+	m := NewMem()
+	text := strings.Repeat("a", 2*pageSize)
+	f := create(t, m, "f", text)
+	c := m.CrashClone(CrashOptions{Keep: 100})
+	for _, side := range []File{f, open(t, c, "f", os.O_RDWR)} {
+		_, err := side.WriteAt([]byte("changed"), 0)
+		must(t, err)
+		must(t, side.Truncate(pageSize+10))
+		if side == f && dump(t, c)["f"] != text {
+			t.Fatal("the clone saw a later change")
+		}
+		text = textOf(t, f)
+	}
+	wantContent(t, f, text)
+}
+
 func TestCrashTearsTailsAndLosesPages(t *testing.T) {
 	t.Parallel()
 	m := NewMem()
