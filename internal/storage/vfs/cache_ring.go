@@ -54,13 +54,11 @@ func (r *ring) victimLocked() *descriptor {
 		r.mu.hand %= len(r.mu.list)
 		d := r.mu.list[r.mu.hand]
 		switch {
-		case d.dirty():
-			r.parkLocked(d)
 		case d.used.Swap(false):
 			r.mu.hand++
 		case !d.pins.CompareAndSwap(0, gone):
 			r.mu.hand++ // in use
-		case d.dirty(): // written to after the look above, before the claim
+		case d.dirty(): // looked at once claimed, so that no write can come between
 			d.pins.Store(0)
 			r.parkLocked(d)
 		default:

@@ -190,7 +190,7 @@ func TestCachePrefersTheUnused(t *testing.T) {
 		}
 		textOf(t, hot)
 	}
-	if kept < len(cold)/2 {
+	if kept < len(cold)-1 { // all but once at most, since the first round finds every bit set
 		t.Fatalf("the file in constant use was kept %d times of %d", kept, len(cold))
 	}
 }
@@ -230,6 +230,60 @@ func TestCacheFollowsNames(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestCacheParked has a descriptor lose its name and another be closed while they wait for their sync outside the ring.
+func TestCacheParked(t *testing.T) {
+	t.Parallel()
+	var during func()
+	base := count(NewMem())
+	cache := Cache(Trace(base, func(op Op) {
+		if op.Kind == OpSync && during != nil {
+			during()
+		}
+	}), 1)
+	f, g := create(t, cache, "f", "text"), create(t, cache, "g", "text")
+	other := seal(t, cache, "other", "other")
+	must(t, cache.Remove("f"))
+	must(t, f.Sync())
+	for range 3 {
+		wantContent(t, other, "other")
+		wantContent(t, f, "text")
+	}
+	during = func() { must(t, g.Close()) }
+	must(t, g.Sync())
+	during = nil
+	must(t, f.Close())
+	wantContent(t, other, "other")
+	wantOpen(t, cache, base, 1)
+	if n := len(cache.ring.mu.list); n != 1 {
+		t.Fatalf("%d descriptors in the ring, want other's", n)
+	}
+}
+
+func TestCacheFailedHold(t *testing.T) {
+	t.Parallel()
+	base := count(NewMem())
+	var failing atomic.Int64
+	cache := Cache(Faulty(base, func(op Op) error {
+		if op.Kind == OpOpen && failing.Add(-1) == 0 {
+			return syscall.EMFILE
+		}
+		return nil
+	}), 1)
+	must(t, cache.MkdirAll("d"))
+	f, g := seal(t, cache, "d/f", "f"), seal(t, cache, "d/g", "g")
+	other := seal(t, cache, "other", "other")
+	failing.Store(2)
+	wantErr(t, cache.RemoveAll("d"), syscall.EMFILE)
+	wantContent(t, other, "other")
+	wantOpen(t, cache, base, 1)
+	wantContent(t, f, "f")
+	wantContent(t, g, "g")
+	must(t, cache.RemoveAll("d"))
+	wantContent(t, other, "other")
+	wantContent(t, f, "f")
+	wantContent(t, g, "g")
 }
 
 func TestCacheFailedRename(t *testing.T) {
