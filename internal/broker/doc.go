@@ -1,2 +1,0 @@
-// Package broker: see its files.
-package broker
