@@ -1,0 +1,186 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/ottla-io/ottla/internal/cluster/controller"
+	"github.com/ottla-io/ottla/internal/cluster/meta"
+	"github.com/ottla-io/ottla/internal/partition"
+	"github.com/ottla-io/ottla/internal/protocol/batch"
+	"github.com/ottla-io/ottla/internal/protocol/topic"
+	"github.com/ottla-io/ottla/internal/storage/log"
+	"github.com/ottla-io/ottla/internal/storage/vfs"
+)
+
+// Options say what broker to open. All settings are resolved: the broker knows no config file.
+type Options struct {
+	FS      vfs.FS // the data directory
+	DataDir string // its path, for the lock, messages and DescribeLogDirs
+	// NoLock leaves out the lock file: for file systems that are not the operating system's.
+	NoLock bool
+	NodeID int32
+	Clock  func() time.Time
+	Log    *slog.Logger  // nil: nothing is logged
+	Topic  TopicDefaults // what topic configs fall back to
+
+	Advertise []meta.Endpoint
+	Rack      *string
+
+	// ClusterID is the cluster the directory must belong to; empty takes what meta.properties says, or a new id.
+	ClusterID string
+
+	DefaultPartitions        int32 // num.partitions; 0: 1
+	DefaultReplicationFactor int16 // default.replication.factor; 0: 1
+
+	// Schema checks configs of resources that are no topics and knows which keys are lists; nil: Topic.Validate for topics,
+	// everything is taken for the others, and the list configs of topics are known.
+	Schema meta.ConfigSchema
+
+	SyncWorkers      int           // 0: 4
+	RecoveryWorkers  int           // num.recovery.threads.per.data.dir; 0: 2
+	MaintainInterval time.Duration // log.retention.check.interval.ms; 0: 5 min
+	CheckpointEvery  time.Duration // log.flush.offset.checkpoint.interval.ms; 0: 1 min
+	ReserveBytes     int64         // produces are refused when less is free; 0: 64 MiB, or 2 % of a small disk
+	OnSync           func(Sync)    // called after each fsync of a partition; nil: nobody
+}
+
+// Sync tells of one fsync of a partition.
+type Sync struct {
+	Took time.Duration
+	// Asked is how many times it was asked for: about the appends it covered.
+	Asked int
+	Err   error
+}
+
+// TopicDefaults resolves a topic's settings from its own overrides and the broker's.
+type TopicDefaults interface {
+	// Resolve turns a topic's overrides into options; overrides were validated before.
+	Resolve(overrides map[string]string) partition.Options
+	// Validate checks one topic's overrides; the error names the key, the value and the limit (INVALID_CONFIG).
+	Validate(overrides map[string]string) error
+}
+
+// Broker is this node.
+type Broker struct {
+	opts       Options
+	log        *slog.Logger
+	lock       *vfs.DirLock
+	properties metaProperties
+	clean      bool  // the last run stopped cleanly
+	epoch      int64 // this run's broker epoch
+
+	control  *controller.Controller
+	metadata *log.Log
+	table    atomic.Pointer[table]
+	deleter  *deleter
+	syncer   *syncer
+	space    *space
+	ids      producerIDs
+
+	dead       atomic.Pointer[failure] // why the directory is offline
+	closing    atomic.Bool
+	recovering atomic.Int64
+
+	stopped context.Context // ends when Close begins
+	stop    context.CancelFunc
+	runs    sync.WaitGroup
+	closed  sync.Once
+	result  error // of Close
+}
+
+// withDefaults fills in what is zero.
+func (o Options) withDefaults() Options {
+	orInt := func(v *int, def int) {
+		if *v == 0 {
+			*v = def
+		}
+	}
+	orTime := func(v *time.Duration, def time.Duration) {
+		if *v == 0 {
+			*v = def
+		}
+	}
+	orInt(&o.SyncWorkers, 4)
+	orInt(&o.RecoveryWorkers, 2)
+	orTime(&o.MaintainInterval, 5*time.Minute)
+	orTime(&o.CheckpointEvery, time.Minute)
+	o.DefaultPartitions = max(o.DefaultPartitions, 1)
+	o.DefaultReplicationFactor = max(o.DefaultReplicationFactor, 1)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Schema == nil {
+		o.Schema = topicSchema{o.Topic}
+	}
+	return o
+}
+
+// Image is the newest metadata.
+func (b *Broker) Image() *meta.Image { return b.control.Image() }
+
+// NodeID is this broker's id.
+func (b *Broker) NodeID() int32 { return b.opts.NodeID }
+
+// Epoch is this broker's epoch (KIP-903), new with each start.
+func (b *Broker) Epoch() int64 { return b.epoch }
+
+// ClusterID is the cluster's id, from meta.properties.
+func (b *Broker) ClusterID() string { return b.properties.clusterID }
+
+// DirectoryID is the log directory's id (KIP-858).
+func (b *Broker) DirectoryID() topic.ID { return b.properties.directoryID }
+
+// CleanStart says whether the run before stopped cleanly.
+func (b *Broker) CleanStart() bool { return b.clean }
+
+// Now is the broker's clock.
+func (b *Broker) Now() time.Time { return b.opts.Clock() }
+
+// offline is nil, or why the log directory is offline.
+func (b *Broker) offline() error {
+	if f := b.dead.Load(); f != nil {
+		return f.err
+	}
+	return nil
+}
+
+// Healthy is nil, or says why this node cannot serve.
+func (b *Broker) Healthy() error {
+	if err := b.offline(); err != nil {
+		return err
+	}
+	return b.control.Healthy()
+}
+
+// fail takes the log directory offline, for good: what it holds is known after a restart only.
+func (b *Broker) fail(err error) {
+	if !b.dead.CompareAndSwap(nil, &failure{err}) {
+		return
+	}
+	b.log.Error("log directory is offline; restart when the disk is sound", "dir", b.opts.DataDir, "err", err)
+	b.table.Load().all(func(s *slot) {
+		if p := s.open.Load(); p != nil {
+			p.Fail(err)
+		}
+	})
+}
+
+// syncFailed is told of a partition whose sync failed. Corruption is that partition's alone.
+func (b *Broker) syncFailed(p *partition.Partition, err error) {
+	if errors.Is(err, batch.ErrCorrupt) {
+		b.log.Error("partition is offline", "partition", p.ID(), "err", err)
+		return
+	}
+	b.fail(err)
+}
+
+// lacksRoom says that err is about room on the disk, which may be there later.
+func lacksRoom(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}
