@@ -2,6 +2,7 @@ package broker
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -9,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/ottla-io/ottla/internal/cluster/meta"
-	"github.com/ottla-io/ottla/internal/partition"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
+	"github.com/ottla-io/ottla/internal/storage/vfs"
 )
 
 // findAdoptable makes topics of the partitions in a directory without metadata: the log directory of a broker that is no controller. Next to
@@ -34,6 +35,7 @@ func (b *Broker) findAdoptable(top *top) ([]meta.AdoptedTopic, error) {
 			return nil, err
 		}
 	}
+	topics = slices.DeleteFunc(topics, func(t meta.AdoptedTopic) bool { return len(t.Epochs) == 0 })
 	b.log.Info("the directory has partitions and no metadata: their topics are adopted", "dir", b.opts.DataDir,
 		"topics", len(topics), "partitions", len(keys))
 	return topics, nil
@@ -49,7 +51,7 @@ func (b *Broker) adopt(t *meta.AdoptedTopic, k partitionKey) error {
 		b.log.Warn("partition is not adopted: its number is too high", "dir", dir, "limit", adoptMax)
 		return nil
 	}
-	id, err := partition.ReadTopicID(b.opts.FS, dir)
+	id, err := readTopicID(b.opts.FS, dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		b.log.Warn("partition.metadata cannot be read", "dir", dir, "err", err)
 	}
@@ -89,4 +91,23 @@ func (b *Broker) lastEpoch(dir string) (batch.Epoch, error) {
 		}
 	}
 	return newest, nil
+}
+
+// readTopicID reads whose a partition's directory is from its partition.metadata (KIP-516); fs.ErrNotExist if it does not say.
+func readTopicID(files vfs.FS, dir string) (topic.ID, error) {
+	name := path.Join(dir, "partition.metadata")
+	content, err := readSmall(files, name)
+	if err != nil {
+		return topic.ID{}, err
+	}
+	for line := range strings.Lines(string(content)) {
+		if text, ok := strings.CutPrefix(strings.TrimSpace(line), "topic_id:"); ok {
+			id, err := topic.ParseID(strings.TrimSpace(text))
+			if err != nil {
+				return topic.ID{}, fmt.Errorf("%s: %w", name, err)
+			}
+			return id, nil
+		}
+	}
+	return topic.ID{}, fmt.Errorf("%s has no topic_id", name)
 }

@@ -116,3 +116,10 @@ func readCheckpoint(files vfs.FS, name string, report func(error)) (checkpoint, 
 	}
 	return c, nil
 }
+
+// put sets a partition's offset; 0 is what a partition without an entry has.
+func (c checkpoint) put(k partitionKey, offset batch.Offset) {
+	if offset > 0 {
+		c[k] = offset
+	}
+}

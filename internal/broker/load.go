@@ -77,7 +77,7 @@ func (b *Broker) sweepOne(k partitionKey, names map[string]bool, removed map[top
 		return false, nil
 	}
 	dir := topic.Dir(k.topic, k.index)
-	id, err := partition.ReadTopicID(b.opts.FS, dir)
+	id, err := readTopicID(b.opts.FS, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

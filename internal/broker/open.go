@@ -141,7 +141,9 @@ type top struct {
 // readTop reads the checkpoints, the manifest and the names of the directories.
 func (b *Broker) readTop(lastEpoch int64) (*top, error) {
 	files := b.opts.FS
-	report := func(err error) { b.log.Warn("file in the data directory is damaged", "dir", b.opts.DataDir, "err", err) }
+	report := func(err error) {
+		b.log.Warn("file in the data directory is damaged", "dir", b.opts.DataDir, "err", err)
+	}
 	t := &top{dirs: map[partitionKey]bool{}}
 	for _, c := range []struct {
 		name string
@@ -198,4 +200,3 @@ func (t *top) knownOf(k partitionKey, id topic.ID) known {
 
 // sizeUnknown stands for the size of a partition that no manifest tells of.
 const sizeUnknown int64 = -1
-
