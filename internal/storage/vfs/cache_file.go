@@ -221,6 +221,17 @@ func (f *cachedFile) Sync() error {
 	})
 }
 
+// loseUnsynced passes on what a failed Sync above the cache does, see unsynced.
+func (f *cachedFile) loseUnsynced() {
+	_ = f.with(func(d *descriptor) error {
+		d.failed.Store(true)
+		if base, ok := d.file.(unsynced); ok {
+			base.loseUnsynced()
+		}
+		return nil
+	})
+}
+
 func (f *cachedFile) Size() (size int64, err error) {
 	err = f.with(func(d *descriptor) (err error) {
 		size, err = d.file.Size()
