@@ -89,6 +89,7 @@ type Broker struct {
 
 	stopped context.Context // ends when Close begins
 	stop    context.CancelFunc
+	entry   sync.Mutex // orders the start of a Run and of Close
 	runs    sync.WaitGroup
 	closed  sync.Once
 	result  error // of Close

@@ -21,7 +21,9 @@ func (b *Broker) Close() error {
 }
 
 func (b *Broker) close() error {
+	b.entry.Lock()
 	b.closing.Store(true)
+	b.entry.Unlock()
 	b.stop()
 	b.runs.Wait()
 	err := b.offline()

@@ -15,7 +15,9 @@ const (
 // Run syncs, retains, checkpoints, recovers and deletes until ctx ends or Close is called; it returns when all that it started has
 // ended. Partitions that asked for a sync get it before.
 func (b *Broker) Run(ctx context.Context) error {
-	b.runs.Add(1)
+	if !b.enter() {
+		return nil
+	}
 	defer b.runs.Done()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -36,6 +38,17 @@ func (b *Broker) Run(ctx context.Context) error {
 	b.syncer.stop()
 	syncers.Wait()
 	return nil
+}
+
+// enter counts a Run in; false if Close has begun.
+func (b *Broker) enter() bool {
+	b.entry.Lock()
+	defer b.entry.Unlock()
+	if b.closing.Load() {
+		return false
+	}
+	b.runs.Add(1)
+	return true
 }
 
 // every calls fn at each interval until ctx ends.
