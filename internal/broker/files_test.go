@@ -211,7 +211,9 @@ func TestWriteSmallCrash(t *testing.T) {
 	files := vfs.NewMem()
 	put(t, files, "f", "old")
 	var clones []*vfs.Mem
-	files.OnOp(func(vfs.Op) { clones = append(clones, files.CrashClone(vfs.CrashOptions{Keep: 0}), files.CrashClone(vfs.CrashOptions{Keep: 100})) })
+	files.OnOp(func(vfs.Op) {
+		clones = append(clones, files.CrashClone(vfs.CrashOptions{Keep: 0}), files.CrashClone(vfs.CrashOptions{Keep: 100}))
+	})
 	put(t, files, "f", "new")
 	for i, c := range clones {
 		if content, err := readSmall(c, "f"); err != nil || string(content) != "old" && string(content) != "new" {
