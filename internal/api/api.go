@@ -50,13 +50,16 @@ type API struct {
 	fetchReplies    sync.Pool // *fetchReply
 }
 
-// node is what the handlers of the hot path need of the broker.
+// node is what these handlers need of the broker: *broker.Broker.
 type node interface {
 	Image() *meta.Image
+	NodeID() int32
 	Partition(topic string, index int32) (*partition.Partition, error)
 	PartitionByID(id topic.ID, index int32) (*partition.Partition, error)
 	TopicOptions(name string) partition.Options
 	Writable() error
+	CreateTopics(ctx context.Context, topics []meta.NewTopic, validateOnly bool) ([]meta.TopicResult, error)
+	AllocateProducerID(ctx context.Context) (int64, error)
 }
 
 // New returns the handlers.
