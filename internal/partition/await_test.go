@@ -20,7 +20,7 @@ import (
 // moments when an acknowledgement could leave. No "acknowledged" may stand before the sync after its write.
 func TestTrace(t *testing.T) {
 	t.Parallel()
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
 		var lines []string
 		var p *Partition
 		waiting := map[string]*Produce{}

@@ -3,7 +3,9 @@ package partition
 import (
 	"errors"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -34,7 +36,7 @@ func newWorkload(t *testing.T, fs vfs.FS, seed uint64) *workload {
 	for id := range int64(3) {
 		w.clients = append(w.clients, &client{id: id})
 	}
-	w.p = openTest(t, fs, func(o *OpenOptions) { o.Log.SegmentBytes = 1500 })
+	w.p = openBriefly(t, fs, func(o *OpenOptions) { o.Log.SegmentBytes = 1500 })
 	return w
 }
 
@@ -98,7 +100,7 @@ func (w *workload) crash(fs *vfs.Mem, opts vfs.CrashOptions) crash {
 func (w *workload) verify(c crash) {
 	t := w.t
 	t.Helper()
-	p := openTest(t, c.fs, func(o *OpenOptions) { o.Log.SegmentBytes = 1500 })
+	p := openBriefly(t, c.fs, func(o *OpenOptions) { o.Log.SegmentBytes = 1500 })
 	defer p.Close(false)
 	at := map[batch.Offset]batch.Batch{}
 	next := batch.Offset(0)
@@ -133,34 +135,52 @@ func (w *workload) verify(c crash) {
 }
 
 // TestCrash takes the power at every operation that changes the file system, keeping none, some, or all of what was
-// not synced, and opens what is left. Case 21, and the acknowledgement's half of cases 22 to 25.
+// not synced, and opens what is left: cases 21 to 25, as far as acknowledgements go. OTTLA_CRASH_CYCLES says how often.
 func TestCrash(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(4) {
-		fs := newFS(t)
-		w := newWorkload(t, fs, seed)
-		cycles := 0
-		var crashes []crash
-		fs.OnOp(func(op vfs.Op) {
-			w.look()
-			for _, keep := range []int{0, 50, 100} {
-				c := w.crash(fs, vfs.CrashOptions{Keep: keep, Rand: rand.New(rand.NewPCG(seed, uint64(cycles)))})
-				c.after = op
-				crashes = append(crashes, c)
-				cycles++
-			}
-		})
-		for range 25 {
-			w.step()
-			for _, c := range crashes {
-				w.verify(c)
-			}
-			crashes = nil
+	want := 500
+	if text := os.Getenv("OTTLA_CRASH_CYCLES"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatalf("OTTLA_CRASH_CYCLES=%q is not a number", text)
 		}
-		if w.stopped || cycles < 100 {
-			t.Fatalf("seed %d: stopped %t after %d crashes", seed, w.stopped, cycles)
-		}
+		want = n
 	}
+	seed := uint64(0)
+	for cycles := 0; cycles < want; seed++ {
+		cycles += crashEverywhere(t, seed)
+	}
+	t.Logf("%d seeds", seed)
+}
+
+// crashEverywhere runs one workload and returns how many crashes it was good for.
+func crashEverywhere(t *testing.T, seed uint64) (cycles int) {
+	fs := newFS(t)
+	w := newWorkload(t, fs, seed)
+	var crashes []crash
+	fs.OnOp(func(op vfs.Op) {
+		w.look()
+		for _, keep := range []int{0, 50, 100} {
+			c := w.crash(fs, vfs.CrashOptions{Keep: keep, Rand: rand.New(rand.NewPCG(seed, uint64(cycles)))})
+			c.after = op
+			crashes = append(crashes, c)
+			cycles++
+		}
+	})
+	for range 25 {
+		w.step()
+		for _, c := range crashes {
+			w.verify(c)
+		}
+		crashes = nil
+	}
+	if w.stopped || cycles < 100 {
+		t.Fatalf("seed %d: stopped %t after %d crashes", seed, w.stopped, cycles)
+	}
+	if err := w.p.Close(false); err != nil {
+		t.Fatal(err)
+	}
+	return cycles
 }
 
 // TestFaults fails every operation on the file system once, with an I/O error and with a full disk, and checks that

@@ -52,8 +52,16 @@ func (d *dirtied) count() int {
 	return d.times
 }
 
-// openTest opens the test's partition, leading at epoch 5.
+// openTest opens the test's partition, leading at epoch 5, until the test ends.
 func openTest(t testing.TB, fs vfs.FS, change func(*OpenOptions)) *Partition {
+	t.Helper()
+	p := openBriefly(t, fs, change)
+	t.Cleanup(func() { _ = p.Close(false) })
+	return p
+}
+
+// openBriefly is openTest for those who close it themselves.
+func openBriefly(t testing.TB, fs vfs.FS, change func(*OpenOptions)) *Partition {
 	t.Helper()
 	opts := OpenOptions{Options: testOptions()}
 	if change != nil {
@@ -63,7 +71,6 @@ func openTest(t testing.TB, fs vfs.FS, change func(*OpenOptions)) *Partition {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = p.Close(false) })
 	if err := p.Lead(start, 5); err != nil {
 		t.Fatal(err)
 	}

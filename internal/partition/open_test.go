@@ -169,28 +169,31 @@ func TestSnapshotsAreNotTrusted(t *testing.T) {
 	}
 }
 
-// TestLyingSnapshotIsGoneForGood: a snapshot ahead of the recovered end must not come back once the log has grown past it.
+// TestLyingSnapshotIsGoneForGood: a snapshot ahead of the recovered end must not come back once the log has grown past
+// it, though nothing else syncs the directory.
 func TestLyingSnapshotIsGoneForGood(t *testing.T) {
 	t.Parallel()
 	fs := newFS(t)
-	mustClose(t, openTest(t, fs, nil))
+	first := openTest(t, fs, nil)
+	mustAppend(t, first, plain(1)) // makes the epoch known
+	mustClose(t, first)
 	liar := producers.New()
 	liar.Apply(0, from(1, 7, 0, 10).batch(t))
-	if err := writeFile(fs, snapshotName(testID.String(), 10), liar.Snapshot(nil), true); err != nil {
+	if err := writeFile(fs, snapshotName(testID.String(), 11), liar.Snapshot(nil), true); err != nil {
 		t.Fatal(err)
 	}
 	if err := fs.SyncDir(testID.String()); err != nil {
 		t.Fatal(err)
 	}
-	p := openTest(t, fs, nil)
+	p := openTest(t, fs, clean)
 	mustAppend(t, p, plain(10))
 	mustSync(t, p)
 	again := openTest(t, fs.CrashClone(vfs.CrashOptions{}), nil)
-	checkResults(t, appendAll(t, again, from(1, 0, 0, 1)), "[10, 11)")
+	checkResults(t, appendAll(t, again, from(1, 0, 0, 1)), "[11, 12)")
 }
 
-// TestExpiredByRetention: a snapshot below the log's start is no guide, since batches after it are gone.
-func TestExpiredByRetention(t *testing.T) {
+// TestSnapshotAtTheStart: what DeleteRecords took is still known to the producers' snapshot at the log's end.
+func TestSnapshotAtTheStart(t *testing.T) {
 	t.Parallel()
 	fs := newFS(t)
 	p := openTest(t, fs, nil)
@@ -199,24 +202,43 @@ func TestExpiredByRetention(t *testing.T) {
 	if _, err := p.DeleteRecords(-1); err != nil {
 		t.Fatal(err)
 	}
-	checkResults(t, appendAll(t, p, from(1, 0, 10, 10)), "duplicate [10, 20)") // still known here
+	checkResults(t, appendAll(t, p, from(1, 0, 10, 10)), "duplicate [10, 20)")
 	mustClose(t, p)
 	again := openTest(t, fs, func(o *OpenOptions) { o.Clean, o.StartOffset = true, 20 })
 	checkResults(t, appendAll(t, again, from(1, 0, 10, 10), from(1, 0, 20, 10)), "duplicate [10, 20)", "[20, 30)")
+}
+
+// TestSnapshotBelowTheStart: a snapshot of before what was deleted is no guide, since batches after it are gone; a
+// producer of which nothing is known may start anywhere (KIP-360).
+func TestSnapshotBelowTheStart(t *testing.T) {
+	t.Parallel()
+	fs := newFS(t)
+	small := func(o *OpenOptions) { o.Log.SegmentBytes = 200 } // a batch fills a segment
+	p := openTest(t, fs, small)
+	mustAppend(t, p, from(1, 0, 0, 5), from(1, 0, 5, 5), plain(5))
+	mustSync(t, p)
+	if _, err := p.DeleteRecords(10); err != nil {
+		t.Fatal(err)
+	}
+	if err := fs.Remove(snapshotName(p.dir, 10)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fs.Stat(snapshotName(p.dir, 5)); err != nil {
+		t.Fatal(err)
+	}
+	again := openTest(t, fs, func(o *OpenOptions) { small(o); o.StartOffset = 10 })
+	checkResults(t, appendAll(t, again, from(1, 0, 10, 5)), "[15, 20)")
 }
 
 // TestUnsyncedTailIsMadeDurable: what only the page cache holds after kill -9 is readable, so it must be durable first.
 func TestUnsyncedTailIsMadeDurable(t *testing.T) {
 	t.Parallel()
 	fs := newFS(t)
-	p := openTest(t, fs, memory)
-	mustAppend(t, p, plain(5))
-	killed := fs.CrashClone(vfs.CrashOptions{Keep: 100})
-	again := openTest(t, killed, nil)
-	if marks := again.Offsets(); marks.HighWatermark != 5 {
+	mustAppend(t, openTest(t, fs, memory), plain(5)) // and never closed
+	if marks := openTest(t, fs, nil).Offsets(); marks.HighWatermark != 5 {
 		t.Fatalf("%+v after kill -9, want a high watermark of 5", marks)
 	}
-	if marks := openTest(t, killed.CrashClone(vfs.CrashOptions{}), nil).Offsets(); marks.HighWatermark != 5 {
+	if marks := openTest(t, fs.CrashClone(vfs.CrashOptions{}), nil).Offsets(); marks.HighWatermark != 5 {
 		t.Errorf("%+v after a power cut, want a high watermark of 5", marks)
 	}
 }

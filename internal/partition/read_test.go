@@ -223,3 +223,21 @@ func TestMaintainExpiresProducers(t *testing.T) {
 	}
 	checkResults(t, appendAll(t, p, from(1, 0, 50, 5)), "[5, 10)")
 }
+
+// TestRetentionBySizeOnAppend: a log does not outgrow retention.bytes until the next timer.
+func TestRetentionBySizeOnAppend(t *testing.T) {
+	t.Parallel()
+	p := openTest(t, newFS(t), func(o *OpenOptions) {
+		memory(o)
+		o.Log.SegmentBytes, o.Log.RetentionBytes = 1000, 3000
+	})
+	for range 100 {
+		mustAppend(t, p, plain(5))
+		if size := p.Size(); size > 3000+1000 {
+			t.Fatalf("%d bytes with retention.bytes=3000 and segments of 1000", size)
+		}
+	}
+	if p.Offsets().Start == 0 {
+		t.Error("nothing was deleted")
+	}
+}

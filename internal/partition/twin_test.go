@@ -88,7 +88,7 @@ func TestTwin(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		fs, slow := vfs.NewMem(), &twin{}
 		small := func(o *OpenOptions) { o.Log.SegmentBytes = 600 }
-		p := openTest(t, fs, small)
+		p := openBriefly(t, fs, small)
 		for range rapid.IntRange(1, 15).Draw(rt, "steps") {
 			switch rapid.IntRange(0, 7).Draw(rt, "step") {
 			case 0:
@@ -97,11 +97,11 @@ func TestTwin(t *testing.T) {
 			case 1:
 				mustClose(t, p)
 				slow.durable = slow.end
-				p = openTest(t, fs, func(o *OpenOptions) { small(o); o.Clean, o.StartOffset = true, slow.start })
+				p = openBriefly(t, fs, func(o *OpenOptions) { small(o); o.Clean, o.StartOffset = true, slow.start })
 			case 2:
 				keep := rapid.SampledFrom([]int{0, 100}).Draw(rt, "keep")
 				fs = fs.CrashClone(vfs.CrashOptions{Keep: keep})
-				p = openTest(t, fs, func(o *OpenOptions) { small(o); o.StartOffset = slow.start })
+				p = openBriefly(t, fs, func(o *OpenOptions) { small(o); o.StartOffset = slow.start })
 				if end := p.Offsets().End; end < slow.durable || end > slow.end || keep == 100 && end != slow.end {
 					rt.Fatalf("recovered to %d of [%d, %d]", end, slow.durable, slow.end)
 				}

@@ -12,26 +12,23 @@ import (
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 )
 
-func TestAppendRefuses(t *testing.T) {
-	t.Parallel()
-	good := plain(2).batch(t)
+// refused is an offer that Append must refuse.
+type refused struct {
+	name    string
+	records []byte
+	options func(*OpenOptions)
+	want    *kerr.Error
+	at      []int32 // the record errors
+}
+
+// malformed are refused for their bytes.
+func malformed(good batch.Batch) []refused {
 	changed := func(change func(b []byte)) []byte {
 		b := slices.Clone([]byte(good))
 		change(b)
 		return b
 	}
-	built := func(change func(*batch.Fields)) []byte {
-		o := plain(2)
-		o.fields = change
-		return o.batch(t)
-	}
-	for _, c := range []struct {
-		name    string
-		records []byte
-		options func(*OpenOptions)
-		want    *kerr.Error
-		at      []int32 // the record errors
-	}{
+	return []refused{
 		{name: "no batch", records: nil, want: kerr.InvalidRecord},
 		{name: "half a header", records: good[:30], want: kerr.InvalidRecord},
 		{name: "cut", records: good[:len(good)-1], want: kerr.InvalidRecord},
@@ -44,6 +41,17 @@ func TestAppendRefuses(t *testing.T) {
 		{name: "negative length", records: changed(func(b []byte) { b[8] = 0xff }), want: kerr.CorruptMessage},
 		{name: "a flipped bit", records: changed(func(b []byte) { b[len(b)-1] ^= 1 }), want: kerr.CorruptMessage},
 		{name: "base offset", records: changed(func(b []byte) { b[7] = 9 }), want: kerr.InvalidRecord},
+	}
+}
+
+// unwanted are refused for what they say.
+func unwanted(t *testing.T, good batch.Batch) []refused {
+	built := func(change func(*batch.Fields)) []byte {
+		o := plain(2)
+		o.fields = change
+		return o.batch(t)
+	}
+	return []refused{
 		{name: "control", records: built(func(f *batch.Fields) { f.Control = true }), want: kerr.InvalidRecord},
 		{name: "log append time", records: built(func(f *batch.Fields) { f.LogAppendTime = true }), want: kerr.InvalidTimestamp},
 		{
@@ -71,7 +79,13 @@ func TestAppendRefuses(t *testing.T) {
 			name: "too new", records: good, want: kerr.InvalidTimestamp, at: []int32{0, 1},
 			options: func(o *OpenOptions) { o.TimestampAfter = -time.Millisecond },
 		},
-	} {
+	}
+}
+
+func TestAppendRefuses(t *testing.T) {
+	t.Parallel()
+	good := plain(2).batch(t)
+	for _, c := range append(malformed(good), unwanted(t, good)...) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			p := openTest(t, newFS(t), c.options)
