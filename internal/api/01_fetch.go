@@ -2,7 +2,6 @@ package api
 
 import (
 	"time"
-	"unsafe"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -223,9 +222,6 @@ func (r *fetchReply) release() {
 		r.parts[i].drop()
 	}
 }
-
-// Held implements Reply.
-func (r *fetchReply) Held() int { return cap(r.parts) * int(unsafe.Sizeof(fetchPart{})) }
 
 // Drop implements Reply.
 func (r *fetchReply) Drop() {

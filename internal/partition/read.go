@@ -66,7 +66,11 @@ func (p *Partition) Read(f Fetch) (log.Range, Offsets, error) {
 	if f.Offset < marks.Start || f.Offset > marks.End {
 		return log.Range{}, marks, outOfRange(f.Offset, marks)
 	}
-	r, err := p.log.Read(f.Offset, marks.limit(f.Isolation), f.MaxBytes, f.Whole)
+	limit := marks.limit(f.Isolation)
+	if f.Offset >= limit {
+		return log.Range{}, marks, nil
+	}
+	r, err := p.log.Read(f.Offset, limit, f.MaxBytes, f.Whole)
 	switch {
 	case err == nil:
 		return r, marks, nil

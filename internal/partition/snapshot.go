@@ -90,7 +90,9 @@ func (p *Partition) replay(now int64, from, end batch.Offset) error {
 		return nil
 	}
 	err := p.log.Scan(from, func(header batch.Batch) error {
-		p.mu.producers.Apply(now, header)
+		if header.BaseOffset() >= from {
+			p.mu.producers.Apply(now, header)
+		}
 		return nil
 	})
 	if err != nil {

@@ -133,7 +133,7 @@ func (l *Log) roll(now time.Time, base batch.Offset) error {
 		segs = segs[:len(segs)-1] // it is replaced: its base is too far below
 	}
 	fresh, err := l.create(now, base)
-	if noSpace(err) {
+	if noSpace(err) && !errors.Is(err, segment.ErrStray) {
 		return fmt.Errorf("%w: %w", ErrNoSpace, err)
 	}
 	if err != nil {

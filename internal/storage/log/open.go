@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"slices"
 	"sort"
 	"time"
@@ -30,10 +29,10 @@ func (l *Log) Recovery() Recovery { return l.report }
 func Open(fsys vfs.FS, dir string, now time.Time, opts OpenOptions) (*Log, error) {
 	l := &Log{fs: fsys, dir: dir, onRoll: opts.OnRoll, opened: now}
 	l.opts.Store(&opts.Options)
-	l.dirty.dir = !opts.Clean
+	l.dirty.dir, l.dirty.parent = !opts.Clean, !opts.Clean // who made them may not have synced them
 	if err := l.open(now, opts); err != nil {
 		if segs := l.segs.Load(); segs != nil {
-			for _, s := range *segs {
+			for _, s := range append(l.dirty.sealed, *segs...) {
 				err = errors.Join(err, s.Release())
 			}
 		}
@@ -67,7 +66,7 @@ func (l *Log) open(now time.Time, opts OpenOptions) error {
 		}
 		end = opts.StartOffset
 	}
-	l.finish(segs, end, first, opts)
+	l.finish(segs, end, opts)
 	return l.repairEpochs(end, known)
 }
 
@@ -89,6 +88,14 @@ func (l *Log) adopt(files []listed, opts OpenOptions) int {
 		first = sort.Search(len(logs), func(i int) bool { return logs[i].base > opts.RecoveryPoint }) - 1
 		first = max(first, 0)
 	}
+	below := 0 // segments that DeleteRecords removed, and a power cut brought back
+	for below+1 < len(logs) && logs[below+1].base <= opts.StartOffset {
+		below++
+	}
+	for _, f := range logs[:below] {
+		_ = l.fs.Remove(f.name)
+	}
+	logs, first = logs[below:], max(first-below, 0)
 	segs := make([]*segment.Segment, len(logs))
 	for i, f := range logs {
 		// The segment before the recovery point's may have been sealed after the last sync of its side files.
@@ -102,92 +109,59 @@ func (l *Log) adopt(files []listed, opts OpenOptions) int {
 // load readies the segments from first on and returns the log's end. After a clean stop only the last one's tail is read.
 func (l *Log) load(now time.Time, first int, opts OpenOptions) (batch.Offset, error) {
 	if opts.Clean {
-		segs := *l.segs.Load()
-		last := segs[len(segs)-1]
-		end, err := last.Activate(now.UnixMilli())
+		if err := l.dropStray(); err != nil {
+			return 0, err
+		}
+		end, err := l.active().Activate(now.UnixMilli())
 		if !errors.Is(err, batch.ErrCorrupt) {
 			return end, err
 		}
 		l.dirty.dir = true // the marker was wrong: believe the recovery point alone
 	}
+	segs := *l.segs.Load()
+	if first > 0 && segs[first].Base() == opts.RecoveryPoint {
+		// The segment before was sealed at the recovery point, perhaps after that sync.
+		before := segs[first-1]
+		switch err := before.CheckTail(); {
+		case errors.Is(err, batch.ErrCorrupt):
+			first--
+		case err != nil:
+			return 0, err
+		case before.Acquire():
+			l.dirty.sealed = append(l.dirty.sealed, before)
+		}
+	}
 	return l.recover(now, first, opts)
 }
 
-// recover walks the segments from first on, checking every batch, and cuts the log at the first byte that is not a whole
-// batch's, if that is not below the recovery point.
-func (l *Log) recover(now time.Time, first int, opts OpenOptions) (batch.Offset, error) {
+// dropStray removes an empty last segment that begins before the end of the one before it: a roll that failed left it.
+func (l *Log) dropStray() error {
 	segs := *l.segs.Load()
-	end := segs[first].Base()
-	for i := first; i < len(segs); i++ {
-		seg, limit := segs[i], batch.Offset(math.MaxInt64)
-		if i+1 < len(segs) {
-			limit = segs[i+1].Base()
-		}
-		if hole := seg.Base() > end; hole && i > first && !opts.Compacted {
-			if err := l.cut(i, end, opts, holeAt(seg, end)); err != nil {
-				return 0, err
-			}
-			break
-		}
-		r, err := seg.Recover(limit, l.epochs.correct)
-		if err != nil {
-			return 0, err
-		}
-		l.report.Segments++
-		end = r.Next
-		if r.Bad != nil {
-			if err := l.cut(i+1, end, opts, r.Bad); err != nil {
-				return 0, err
-			}
-			l.report.Cut += r.Size - r.Valid
-		}
-		if err := seg.Adopt(r, now.UnixMilli()); err != nil {
-			return 0, err
-		}
-		l.written.Add(r.Valid)
-		if r.Bad != nil {
-			break
-		}
+	n := len(segs)
+	if n < 2 || segs[n-1].Size() > 0 {
+		return nil
 	}
-	l.report.Missing = max(int64(opts.RecoveryPoint-end), 0)
-	l.active().Resume()
-	return end, nil
+	last, ok, err := segs[n-2].Last()
+	if err != nil || !ok || last.Next <= segs[n-1].Base() {
+		return err
+	}
+	return l.dropOne(n - 1)
 }
 
-func holeAt(seg *segment.Segment, end batch.Offset) *segment.CorruptError {
-	return &segment.CorruptError{
-		File: seg.Name(segment.Log), Position: 0,
-		Expected: fmt.Sprintf("offset %d, where the segment before ends", end), Found: fmt.Sprint(seg.Base()),
-	}
-}
-
-// cut removes the segments from i on, all past the recovery point, because of what was found bad at offset end.
-func (l *Log) cut(i int, end batch.Offset, opts OpenOptions, bad *segment.CorruptError) error {
-	if end < opts.RecoveryPoint {
-		return fmt.Errorf("offset %d is below the recovery point %d: %w", end, opts.RecoveryPoint, bad)
-	}
-	l.report.Bad = bad
+// keep removes all segments but the first n, durably, or one of them might come back behind what is appended next.
+func (l *Log) keep(n int) error {
 	segs := *l.segs.Load()
-	kept := segs[:i]
+	kept := segs[:n:n]
 	l.segs.Store(&kept)
-	for j := len(segs) - 1; j >= i; j-- {
-		l.report.Cut += segs[j].Size()
-		if err := errors.Join(segs[j].Retire(), segs[j].Release()); err != nil {
-			return err
-		}
-	}
-	if i < len(segs) {
-		return l.fs.SyncDir(l.dir) // or one of them might come back behind what is appended next
-	}
-	return nil
+	return l.dropNewest(segs[n:])
 }
 
 // restart replaces all segments by an empty one at start.
 func (l *Log) restart(now time.Time, start batch.Offset) ([]*segment.Segment, error) {
 	old := *l.segs.Load()
 	l.segs.Store(new([]*segment.Segment))
-	for i := len(old) - 1; i >= 0; i-- {
-		if err := errors.Join(old[i].Retire(), old[i].Release()); err != nil {
+	for _, s := range slices.Backward(old) {
+		if err := l.drop(s); err != nil {
 			return nil, err
 		}
 	}
@@ -202,14 +176,11 @@ func (l *Log) restart(now time.Time, start batch.Offset) ([]*segment.Segment, er
 	return segs, nil
 }
 
-// finish publishes what was loaded. What was walked is dirty: the walk saw the page cache, not the disk.
-func (l *Log) finish(segs []*segment.Segment, end batch.Offset, first int, opts OpenOptions) {
+// finish publishes what was loaded.
+func (l *Log) finish(segs []*segment.Segment, end batch.Offset, opts OpenOptions) {
 	active := segs[len(segs)-1]
-	for i, s := range segs {
+	for _, s := range segs {
 		l.bytes.Add(s.Size())
-		if !opts.Clean && i >= first && s != active && s.Acquire() {
-			l.dirty.sealed = append(l.dirty.sealed, s)
-		}
 	}
 	l.dirty.active = active
 	l.start.Store(int64(max(opts.StartOffset, segs[0].Base())))

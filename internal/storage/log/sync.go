@@ -61,6 +61,9 @@ func (l *Log) takeDirty() (w work) {
 // run syncs the segments, older ones first, then what names them.
 func (w work) run(l *Log) error {
 	for _, s := range w.sealed {
+		if s == w.active {
+			continue // recovered, and appended to again
+		}
 		if err := s.Sync(true); err != nil {
 			return err
 		}

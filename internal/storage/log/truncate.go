@@ -11,8 +11,10 @@ import (
 
 // Truncate cuts the log to end at offset to, or at the start of the batch that holds to if that begins below: End tells.
 // Positions are never used twice, since a socket may still hold pages of what was cut: the segment that is
-// cut is sealed and the log goes on in a new file. Everything is durable when it returns, or batches that were cut
-// could come back behind others; so it syncs under the partition's lock, which only followers' reconciliations do.
+// cut is sealed and the log goes on in a new file. The cut is durable when it returns (what is kept is not more than it was), or
+// batches that were cut could come back behind others; so it syncs under the partition's lock, which only followers do.
+// The caller checkpoints a recovery point of at most End before it appends again: else a torn tail below the old one
+// is taken for damage.
 func (l *Log) Truncate(to batch.Offset) error {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()
@@ -57,6 +59,7 @@ func (l *Log) cutTo(keep int, end batch.Offset, pos int64) error {
 	l.segs.Store(&kept)
 	l.head.store(last, end, pos)
 	l.hints.clear()
+	l.bytes.Add(-sizeOf(segs[keep:]))
 	if err := l.dropNewest(segs[keep:]); err != nil {
 		return err
 	}
@@ -75,6 +78,7 @@ func (l *Log) cutTo(keep int, end batch.Offset, pos int64) error {
 func (l *Log) replaceAll(at batch.Offset) error {
 	segs := *l.segs.Load()
 	l.hints.clear()
+	l.bytes.Add(-sizeOf(segs))
 	if err := l.dropNewest(segs); err != nil {
 		return err
 	}
@@ -83,19 +87,15 @@ func (l *Log) replaceAll(at batch.Offset) error {
 	return l.startAfter(nil, at)
 }
 
-// dropNewest removes segments, the newest first, durably.
+// dropNewest removes segments, the newest first and each durably, so that a crash leaves no hole.
 func (l *Log) dropNewest(segs []*segment.Segment) error {
 	for _, s := range slices.Backward(segs) {
-		l.bytes.Add(-s.Size())
 		if err := l.drop(s); err != nil {
 			return err
 		}
-	}
-	if len(segs) == 0 {
-		return nil
-	}
-	if err := l.fs.SyncDir(l.dir); err != nil {
-		return fmt.Errorf("sync directory %s: %w", l.dir, err)
+		if err := l.fs.SyncDir(l.dir); err != nil {
+			return fmt.Errorf("sync directory %s: %w", l.dir, err)
+		}
 	}
 	return nil
 }
@@ -120,6 +120,13 @@ func (l *Log) startAfter(kept []*segment.Segment, end batch.Offset) error {
 		return fmt.Errorf("sync directory %s: %w", l.dir, err)
 	}
 	return nil
+}
+
+func sizeOf(segs []*segment.Segment) (bytes int64) {
+	for _, s := range segs {
+		bytes += s.Size()
+	}
+	return bytes
 }
 
 // drop takes a segment, already out of the list, from the directory. Its files are freed when the last reader is done.

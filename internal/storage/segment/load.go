@@ -44,7 +44,7 @@ func (s *Segment) load(f *sideFile) (*tail, error) {
 	if t := f.tail.Load(); t != nil {
 		return t, nil
 	}
-	if !s.untrusted.Load() {
+	if !f.untrusted.Load() {
 		if n, err := s.probe(f); err == nil {
 			t := &tail{first: n}
 			f.tail.Store(t)
@@ -165,15 +165,21 @@ func (s *Segment) probeTimes(v view) error {
 
 // rebuild makes f anew from the log's headers, as Kafka's LogSegment.recover does. If it cannot be written, it is kept in memory.
 func (s *Segment) rebuild(f *sideFile) (*tail, error) {
-	b := builder{seg: s, interval: int64(s.interval)}
-	err := s.Scan(0, s.Size(), func(h batch.Batch, pos int64, size int) error {
-		b.add(h, pos, int64(size))
+	b := newBuilder(s)
+	err := s.Scan(0, s.Size(), func(h batch.Batch, pos int64, _ int) error {
+		b.add(h, pos)
 		return nil
 	})
 	if err != nil && !errors.Is(err, batch.ErrCorrupt) { // up to damage, the index serves
 		return nil, fmt.Errorf("rebuild %s: %w", s.Name(f.kind), err)
 	}
-	return s.install(f, b.finish(f.kind)), nil
+	t := s.install(f, b.finish(f.kind))
+	if t.buf == nil {
+		if file, err := s.sideForWrite(f); err == nil {
+			_ = file.Sync() // or a power cut may leave a part of it, which later counts as trusted
+		}
+	}
+	return t, nil
 }
 
 // install makes entries the content of f.
@@ -206,16 +212,18 @@ type builder struct {
 	interval int64
 	indexed  int64 // position of the last index entry
 	max      Timestamp
-	any      bool
 	lastTime int64
-	hasTime  bool
 	index    []byte
 	times    []byte
 }
 
-func (b *builder) add(h batch.Batch, pos, _ int64) {
-	if ts := h.MaxTimestamp(); !b.any || ts > b.max.At {
-		b.max, b.any = Timestamp{ts, h.LastOffset()}, true
+func newBuilder(s *Segment) *builder {
+	return &builder{seg: s, interval: int64(s.interval), max: Timestamp{NoTimestamp, s.base}, lastTime: NoTimestamp}
+}
+
+func (b *builder) add(h batch.Batch, pos int64) {
+	if ts := h.MaxTimestamp(); ts > b.max.At {
+		b.max = Timestamp{ts, h.LastOffset()}
 	}
 	if pos-b.indexed > b.interval {
 		var e [indexWidth]byte
@@ -227,13 +235,13 @@ func (b *builder) add(h batch.Batch, pos, _ int64) {
 }
 
 func (b *builder) addTime() {
-	if b.max.At < 0 || b.hasTime && b.max.At <= b.lastTime {
+	if b.max.At <= b.lastTime {
 		return
 	}
 	var e [timeWidth]byte
 	putTime(e[:], b.max.At, b.seg.relative(int64(b.max.Offset)))
 	b.times = append(b.times, e[:]...)
-	b.lastTime, b.hasTime = b.max.At, true
+	b.lastTime = b.max.At
 }
 
 func (b *builder) finish(kind Kind) []byte {

@@ -103,17 +103,25 @@ func foundOf(header batch.Batch, pos int64, size int) Found {
 
 // At reads the header of the batch at pos, which must be one below end.
 func (s *Segment) At(pos, end int64) (Found, error) {
-	found, ok, err := s.locateFrom(pos, math.MinInt64, end)
-	if err == nil && !ok {
+	c, err := s.cursor(pos, end)
+	if err != nil {
+		return Found{}, err
+	}
+	defer c.close()
+	header, at, size, err := c.next()
+	if errors.Is(err, io.EOF) {
 		err = &CorruptError{s.Name(Log), pos, "a record batch", "the log's end"}
 	}
-	return found, err
+	if err != nil {
+		return Found{}, err
+	}
+	return foundOf(header, at, size), nil
 }
 
 // distrust has a sealed segment's side file rebuilt on its next use. An active one is the appender's: it is rebuilt when
 // it is sealed.
 func (s *Segment) distrust(f *sideFile) {
-	s.untrusted.Store(true)
+	f.untrusted.Store(true)
 	if s.sealed.Load() {
 		f.loading.Lock()
 		defer f.loading.Unlock()

@@ -36,6 +36,14 @@ func (s *Segment) Activate(now int64) (next batch.Offset, err error) {
 // Resume makes a recovered segment the one that is appended to.
 func (s *Segment) Resume() { s.sealed.Store(false) }
 
+// CheckTail reads a sealed segment's last batches by its offset index, which then counts as trusted. A power cut soon
+// after the segment was sealed may have left preallocated zeros behind them: that is batch.ErrCorrupt.
+func (s *Segment) CheckTail() error {
+	s.index.untrusted.Store(false)
+	_, _, err := s.Last()
+	return err
+}
+
 // Last is the segment's last batch; ok is false if it is empty.
 func (s *Segment) Last() (last Found, ok bool, err error) {
 	start, err := s.lastIndexed()
@@ -80,7 +88,7 @@ func (s *Segment) Recover(limit batch.Offset, fn func(header batch.Batch)) (r Re
 	}
 	r.Next = s.base
 	w := walk{file: file, end: r.Size, buf: make([]byte, min(recoverChunk, r.Size))}
-	b := builder{seg: s, interval: int64(s.interval)}
+	b := newBuilder(s)
 	for w.pos < w.end {
 		header, size, err := w.batch(r.Next, limit)
 		if err != nil {
@@ -90,13 +98,13 @@ func (s *Segment) Recover(limit batch.Offset, fn func(header batch.Batch)) (r Re
 			r.Bad = &CorruptError{s.Name(Log), w.pos, "a whole record batch", err.Error()}
 			break
 		}
-		b.add(header, w.pos, size)
+		b.add(header, w.pos)
 		fn(header)
 		r.Next = header.NextOffset()
 		w.pos += size
 	}
 	r.Valid = w.pos
-	s.recovered = &b
+	s.recovered = b
 	return r, nil
 }
 
@@ -118,14 +126,11 @@ func (s *Segment) Adopt(r Recovered, now int64) error {
 	for _, f := range []*sideFile{&s.index, &s.times} {
 		f.loading.Lock()
 		f.tail.Store(s.install(f, b.finish(f.kind)))
+		f.untrusted.Store(false)
 		f.loading.Unlock()
 	}
-	s.untrusted.Store(false)
 	s.largest.Lock()
-	s.largest.known, s.largest.Timestamp = true, Timestamp{NoTimestamp, s.base}
-	if b.any && b.max.At >= 0 {
-		s.largest.Timestamp = b.max
-	}
+	s.largest.known, s.largest.Timestamp = true, b.max
 	s.largest.Unlock()
 	s.writer.since = r.Valid - b.indexed
 	s.writer.created = now
@@ -223,14 +228,10 @@ func (s *Segment) Cut(size int64) error {
 		return fmt.Errorf("sync %s: %w", s.Name(Log), err)
 	}
 	s.sealed.Store(true)
-	s.untrusted.Store(true)
 	s.largest.Lock()
 	s.largest.known = false
 	s.largest.Unlock()
-	for _, f := range []*sideFile{&s.index, &s.times} {
-		f.loading.Lock()
-		f.tail.Store(nil)
-		f.loading.Unlock()
-	}
+	s.discardSide(&s.index)
+	s.discardSide(&s.times)
 	return nil
 }

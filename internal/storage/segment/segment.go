@@ -14,6 +14,9 @@ import (
 	"github.com/ottla-io/ottla/internal/storage/vfs"
 )
 
+// ErrStray says that an empty segment file stands where it was not wanted: the log must not go on beside it.
+var ErrStray = errors.New("stray segment file")
+
 // NoTimestamp is the timestamp of a batch without one (Kafka's RecordBatch.NO_TIMESTAMP).
 const NoTimestamp = -1
 
@@ -44,11 +47,11 @@ type Segment struct {
 
 	mu struct {
 		sync.Mutex
-		state State // of the file names
+		state State      // of the file names
+		old   []vfs.File // side files that were replaced
 	}
-	untrusted atomic.Bool // side files may lack what the log has
-	interval  int         // index.interval.bytes for a rebuild
-	recovered *builder    // between Recover and Adopt
+	interval  int      // index.interval.bytes for a rebuild
+	recovered *builder // between Recover and Adopt
 }
 
 func newSegment(fsys vfs.FS, dir string, base batch.Offset, interval int) *Segment {
@@ -70,7 +73,11 @@ func Create(fsys vfs.FS, dir string, base batch.Offset, interval int, now int64)
 	}
 	for _, kind := range []Kind{Index, TimeIndex, TxnIndex} {
 		if err := fsys.Remove(s.Name(kind)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, errors.Join(fmt.Errorf("create segment: %w", err), file.Close())
+			err = fmt.Errorf("create segment: %w", err)
+			if undo := errors.Join(file.Close(), fsys.Remove(s.Name(Log))); undo != nil {
+				return nil, fmt.Errorf("%w: %v; removing it: %w", ErrStray, err, undo)
+			}
+			return nil, err
 		}
 	}
 	s.log.Store(&openFile{file})
@@ -87,7 +94,8 @@ func Open(fsys vfs.FS, dir string, base batch.Offset, interval int, size int64, 
 	s := newSegment(fsys, dir, base, interval)
 	s.size.Store(size)
 	s.sealed.Store(true)
-	s.untrusted.Store(!trusted)
+	s.index.untrusted.Store(!trusted)
+	s.times.untrusted.Store(!trusted)
 	return s
 }
 
@@ -159,6 +167,12 @@ func (s *Segment) closeFiles() (err error) {
 			err = errors.Join(err, f.Close())
 		}
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.mu.old {
+		err = errors.Join(err, f.Close())
+	}
+	s.mu.old = nil
 	return err
 }
 

@@ -23,10 +23,11 @@ type sideFile struct {
 	kind  Kind
 	width int
 
-	loading sync.Mutex // one load or rebuild at a time
-	file    atomic.Pointer[openFile]
-	tail    atomic.Pointer[tail] // nil: not loaded
-	stale   bool                 // the appender's: an entry could not be kept, so the file is not to be found again
+	untrusted atomic.Bool // the file may lack what the log has
+	loading   sync.Mutex  // one load or rebuild at a time
+	file      atomic.Pointer[openFile]
+	tail      atomic.Pointer[tail] // nil: not loaded
+	stale     bool                 // the appender's: an entry could not be kept, so the file is not to be found again
 }
 
 // openFile is a file behind one pointer.

@@ -204,16 +204,26 @@ func (s *Segment) sealSide(f *sideFile) {
 	if err == nil {
 		err = s.trimSide(f)
 	}
-	if err == nil && !f.stale && !s.untrusted.Load() {
+	if err == nil && !f.stale && !f.untrusted.Load() {
 		f.tail.Store(&tail{first: f.tail.Load().first})
 		return
 	}
-	if err := s.fs.Remove(s.Name(f.kind)); err == nil {
-		if o := f.file.Swap(nil); o != nil {
-			_ = o.Close() // a file without a name: nothing can be lost
-		}
+	s.discardSide(f)
+}
+
+// discardSide forgets a side file and what it says; it is built anew on its next use. The old file stays open for readers
+// until the segment is closed.
+func (s *Segment) discardSide(f *sideFile) {
+	f.loading.Lock()
+	defer f.loading.Unlock()
+	_ = s.fs.Remove(s.Name(f.kind)) // if it stays, it is overwritten
+	if o := f.file.Swap(nil); o != nil {
+		s.mu.Lock()
+		s.mu.old = append(s.mu.old, o.File)
+		s.mu.Unlock()
 	}
-	s.untrusted.Store(true)
+	f.untrusted.Store(true)
+	f.tail.Store(nil)
 }
 
 // trimSide cuts f to its entries; the file is made if there are none, since Kafka's tools expect it.
