@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unsafe"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -293,6 +294,11 @@ func (r *produceReply) encodeError(rp *wire.ProducePartition, t *produceTopic, p
 			r.resp.Nodes = addNode(r.resp.Nodes, node)
 		}
 	}
+}
+
+// Held implements Reply.
+func (r *produceReply) Held() int {
+	return cap(r.parts)*int(unsafe.Sizeof(producePart{})) + cap(r.topics)*int(unsafe.Sizeof(produceTopic{}))
 }
 
 // Drop implements Reply.

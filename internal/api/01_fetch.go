@@ -2,6 +2,7 @@ package api
 
 import (
 	"time"
+	"unsafe"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -222,6 +223,9 @@ func (r *fetchReply) release() {
 		r.parts[i].drop()
 	}
 }
+
+// Held implements Reply.
+func (r *fetchReply) Held() int { return cap(r.parts) * int(unsafe.Sizeof(fetchPart{})) }
 
 // Drop implements Reply.
 func (r *fetchReply) Drop() {

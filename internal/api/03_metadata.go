@@ -120,7 +120,7 @@ func (a *API) createMissing(ctx context.Context, req *Request, asked []askedTopi
 	if len(missing) == 0 {
 		return
 	}
-	results, err := a.broker.CreateTopics(ctx, missing, false)
+	results, err := a.node.CreateTopics(ctx, missing, false)
 	for i, place := range places {
 		failed := err
 		if err == nil {

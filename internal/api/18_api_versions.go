@@ -53,10 +53,10 @@ func (a *API) refuseVersions(req *Request, err error) kmsg.Response {
 
 // isMeant reports whether the client talks to the cluster and the broker that it means to.
 func (a *API) isMeant(m *kmsg.ApiVersionsRequest) bool {
-	if m.ClusterID != nil && *m.ClusterID != a.broker.Image().ClusterID {
+	if m.ClusterID != nil && *m.ClusterID != a.node.Image().ClusterID {
 		return false
 	}
-	return m.NodeID < 0 || m.NodeID == a.broker.NodeID()
+	return m.NodeID < 0 || m.NodeID == a.node.NodeID()
 }
 
 // isSoftwareName reports whether s is letters and digits with '-' and '.' between them (KIP-511).
@@ -78,7 +78,7 @@ func isAlphanumeric(c byte) bool {
 
 // versions is the whole table, with the features that this broker knows and the levels that the cluster runs at.
 func (a *API) versions(version int16) *kmsg.ApiVersionsResponse {
-	image := a.broker.Image()
+	image := a.node.Image()
 	features := []wire.Feature{{Name: "metadata.version", Min: metadataVersionMin, Max: metadataVersionMax, Level: image.Feature("metadata.version")}}
 	return wire.ApiVersionsResponse(version, features, int64(image.Version))
 }

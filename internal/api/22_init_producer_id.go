@@ -30,7 +30,7 @@ func (a *API) initProducerID(ctx context.Context, req *Request, m *kmsg.InitProd
 	resp.ProducerID, resp.ProducerEpoch = -1, -1
 	err := refuseInitProducerID(m)
 	if err == nil {
-		resp.ProducerID, err = a.broker.AllocateProducerID(ctx)
+		resp.ProducerID, err = a.node.AllocateProducerID(ctx)
 	}
 	if err != nil {
 		resp.ProducerID, resp.ErrorCode = -1, a.fault(req, err)

@@ -25,6 +25,11 @@ type Options struct {
 	FetchMaxBytes    int           // fetch.max.bytes: what one fetch response holds at most, beside its first batch
 	FetchSessions    int           // max.incremental.fetch.session.cache.slots
 	SessionIdle      time.Duration // a fetch session unused this long may be evicted; Kafka's is 2 min
+
+	Configs                Configs        // the settings that DescribeConfigs shows; nil: none
+	LogLevel               *slog.LevelVar // the level of Log, which clients may change; nil: they may not
+	KeepTopics             bool           // delete.topic.enable is false
+	DescribedPartitionsMax int            // max.request.partition.size.limit; 0: 2000
 }
 
 // API answers requests. It is shared by all connections.
@@ -32,6 +37,8 @@ type API struct {
 	opts     Options
 	broker   *broker.Broker
 	node     node
+	topics   topicAdmin
+	nodes    nodeAdmin
 	log      *slog.Logger
 	sessions *sessions
 	handlers [handlerSlots]handler
@@ -43,13 +50,16 @@ type API struct {
 	fetchReplies    sync.Pool // *fetchReply
 }
 
-// node is what the handlers of the hot path need of the broker.
+// node is what these handlers need of the broker: *broker.Broker.
 type node interface {
 	Image() *meta.Image
+	NodeID() int32
 	Partition(topic string, index int32) (*partition.Partition, error)
 	PartitionByID(id topic.ID, index int32) (*partition.Partition, error)
 	TopicOptions(name string) partition.Options
 	Writable() error
+	CreateTopics(ctx context.Context, topics []meta.NewTopic, validateOnly bool) ([]meta.TopicResult, error)
+	AllocateProducerID(ctx context.Context) (int64, error)
 }
 
 // New returns the handlers.
@@ -58,6 +68,8 @@ func New(opts Options) *API {
 		opts:     opts,
 		broker:   opts.Broker,
 		node:     opts.Broker,
+		topics:   opts.Broker,
+		nodes:    opts.Broker,
 		log:      opts.Log,
 		sessions: newSessions(opts.FetchSessions, opts.SessionIdle),
 		handlers: handlers(),

@@ -48,6 +48,18 @@ func handlers() (table [handlerSlots]handler) {
 	table[kmsg.ListOffsets] = late((*API).listOffsets)
 	table[kmsg.Metadata] = late((*API).metadata)
 	table[kmsg.ApiVersions] = late((*API).apiVersions)
+	table[kmsg.CreateTopics] = late((*API).createTopics)
+	table[kmsg.DeleteTopics] = late((*API).deleteTopics)
+	table[kmsg.DeleteRecords] = late((*API).deleteRecords)
 	table[kmsg.InitProducerID] = late((*API).initProducerID)
+	table[kmsg.OffsetForLeaderEpoch] = late((*API).offsetForLeaderEpoch)
+	table[kmsg.DescribeConfigs] = late((*API).describeConfigs)
+	table[kmsg.AlterConfigs] = late((*API).alterConfigs)
+	table[kmsg.DescribeLogDirs] = late((*API).describeLogDirs)
+	table[kmsg.CreatePartitions] = late((*API).createPartitions)
+	table[kmsg.IncrementalAlterConfigs] = late((*API).incrementalAlterConfigs)
+	table[kmsg.DescribeCluster] = late((*API).describeCluster)
+	table[kmsg.ListConfigResources] = late((*API).listConfigResources)
+	table[kmsg.DescribeTopicPartitions] = late((*API).describeTopicPartitions)
 	return table
 }

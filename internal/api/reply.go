@@ -16,6 +16,8 @@ type Reply interface {
 	// leaves out as it was and says until when it is willing to wait (zero: for ever). It never blocks. If w is not nil, w is woken
 	// when another Poll may find more.
 	Poll(now time.Time, w *partition.Waiter, out *Out) (ready bool, deadline time.Time)
+	// Held is about how many bytes of memory the reply takes while it waits.
+	Held() int
 	// Drop gives up a reply that will not be polled again: it unwatches and releases what it holds.
 	Drop()
 }
@@ -37,6 +39,8 @@ func (m message) Poll(_ time.Time, _ *partition.Waiter, out *Out) (bool, time.Ti
 	out.Bytes = wire.AppendResponse(out.Bytes, m.header, m.body)
 	return true, time.Time{}
 }
+
+func (m message) Held() int { return 0 } // it is ready, so it does not wait
 
 func (m message) Drop() {}
 

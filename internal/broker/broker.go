@@ -4,24 +4,31 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
+	"github.com/ottla-io/ottla/internal/cluster/controller"
 	"github.com/ottla-io/ottla/internal/cluster/meta"
 	"github.com/ottla-io/ottla/internal/partition"
+	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
+	"github.com/ottla-io/ottla/internal/storage/log"
 	"github.com/ottla-io/ottla/internal/storage/vfs"
 )
 
-var errUnbuilt = errors.New("unbuilt")
-
-// Options say what broker to open. Config is the node's resolved settings by Kafka's names (config defaults filled in by the root).
+// Options say what broker to open. All settings are resolved: the broker knows no config file.
 type Options struct {
-	FS        vfs.FS
-	DataDir   string // for messages and DescribeLogDirs
-	NodeID    int32
-	Clock     func() time.Time
-	Log       *slog.Logger  // nil: nothing is logged
-	Topic     TopicDefaults // what topic configs fall back to
+	FS      vfs.FS // the data directory
+	DataDir string // its path, for the lock, messages and DescribeLogDirs
+	// NoLock leaves out the lock file: for file systems that are not the operating system's.
+	NoLock bool
+	NodeID int32
+	Clock  func() time.Time
+	Log    *slog.Logger  // nil: nothing is logged
+	Topic  TopicDefaults // what topic configs fall back to
+
 	Advertise []meta.Endpoint
 	Rack      *string
 
@@ -39,14 +46,14 @@ type Options struct {
 	RecoveryWorkers  int           // num.recovery.threads.per.data.dir; 0: 2
 	MaintainInterval time.Duration // log.retention.check.interval.ms; 0: 5 min
 	CheckpointEvery  time.Duration // log.flush.offset.checkpoint.interval.ms; 0: 1 min
-	ReserveBytes     int64         // produces are refused when less is free; 0: a default
+	ReserveBytes     int64         // produces are refused when less is free; 0: 64 MiB, or 2 % of a small disk
 	OnSync           func(Sync)    // called after each fsync of a partition; nil: nobody
 }
 
 // Sync tells of one fsync of a partition.
 type Sync struct {
 	Took time.Duration
-	// Asked is how many appends it covered.
+	// Asked is how many times it was asked for: about the appends it covered.
 	Asked int
 	Err   error
 }
@@ -60,102 +67,121 @@ type TopicDefaults interface {
 }
 
 // Broker is this node.
-type Broker struct{}
+type Broker struct {
+	opts       Options
+	log        *slog.Logger
+	lock       *vfs.DirLock
+	properties metaProperties
+	clean      bool  // the last run stopped cleanly
+	epoch      int64 // this run's broker epoch
 
-// Open locks the data directory, loads the metadata log and makes the partitions ready to be opened.
-func Open(ctx context.Context, opts Options) (*Broker, error) { return nil, errUnbuilt }
+	control  *controller.Controller
+	metadata *log.Log
+	table    atomic.Pointer[table]
+	deleter  *deleter
+	syncer   *syncer
+	space    *space
+	ids      producerIDs
 
-// Run syncs, retains, compacts and checkpoints until ctx ends.
-func (b *Broker) Run(ctx context.Context) error { return errUnbuilt }
+	dead       atomic.Pointer[failure] // why the directory is offline
+	closing    atomic.Bool
+	recovering atomic.Int64
 
-// Close stops cleanly: drains, checkpoints, writes the marker.
-func (b *Broker) Close() error { return errUnbuilt }
+	stopped context.Context // ends when Close begins
+	stop    context.CancelFunc
+	entry   sync.Mutex // orders the start of a Run and of Close
+	runs    sync.WaitGroup
+	closed  sync.Once
+	result  error // of Close
+}
+
+// withDefaults fills in what is zero.
+func (o Options) withDefaults() Options {
+	orInt := func(v *int, def int) {
+		if *v == 0 {
+			*v = def
+		}
+	}
+	orTime := func(v *time.Duration, def time.Duration) {
+		if *v == 0 {
+			*v = def
+		}
+	}
+	orInt(&o.SyncWorkers, 4)
+	orInt(&o.RecoveryWorkers, 2)
+	orTime(&o.MaintainInterval, 5*time.Minute)
+	orTime(&o.CheckpointEvery, time.Minute)
+	o.DefaultPartitions = max(o.DefaultPartitions, 1)
+	o.DefaultReplicationFactor = max(o.DefaultReplicationFactor, 1)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Schema == nil {
+		o.Schema = topicSchema{o.Topic}
+	}
+	return o
+}
 
 // Image is the newest metadata.
-func (b *Broker) Image() *meta.Image { return nil }
+func (b *Broker) Image() *meta.Image { return b.control.Image() }
 
 // NodeID is this broker's id.
-func (b *Broker) NodeID() int32 { return 0 }
+func (b *Broker) NodeID() int32 { return b.opts.NodeID }
 
-// Partition finds a partition that this broker hosts and opens it on first touch. Errors are *kerr.Error, perhaps wrapped:
-// UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR.
-func (b *Broker) Partition(topic string, index int32) (*partition.Partition, error) {
-	return nil, errUnbuilt
-}
+// Epoch is this broker's epoch (KIP-903), new with each start.
+func (b *Broker) Epoch() int64 { return b.epoch }
 
-// PartitionByID is Partition for a topic id; UNKNOWN_TOPIC_ID if there is none.
-func (b *Broker) PartitionByID(id topic.ID, index int32) (*partition.Partition, error) {
-	return nil, errUnbuilt
-}
+// ClusterID is the cluster's id, from meta.properties.
+func (b *Broker) ClusterID() string { return b.properties.clusterID }
+
+// DirectoryID is the log directory's id (KIP-858).
+func (b *Broker) DirectoryID() topic.ID { return b.properties.directoryID }
+
+// CleanStart says whether the run before stopped cleanly.
+func (b *Broker) CleanStart() bool { return b.clean }
 
 // Now is the broker's clock.
-func (b *Broker) Now() time.Time { return time.Time{} }
+func (b *Broker) Now() time.Time { return b.opts.Clock() }
 
-// Writable is nil, or KAFKA_STORAGE_ERROR (wrapped) while produces are refused because the disk is full.
-func (b *Broker) Writable() error { return errUnbuilt }
+// offline is nil, or why the log directory is offline.
+func (b *Broker) offline() error {
+	if f := b.dead.Load(); f != nil {
+		return f.err
+	}
+	return nil
+}
 
 // Healthy is nil, or says why this node cannot serve.
-func (b *Broker) Healthy() error { return errUnbuilt }
-
-// TopicOptions are a topic's effective settings.
-func (b *Broker) TopicOptions(name string) partition.Options { return partition.Options{} }
-
-// CreateTopics creates topics. The results are in the order of the request; each Err is nil or a *meta.Refusal. The ids are drawn here. The error
-// is about the request as a whole.
-func (b *Broker) CreateTopics(ctx context.Context, topics []meta.NewTopic, validateOnly bool) ([]meta.TopicResult, error) {
-	return nil, errUnbuilt
+func (b *Broker) Healthy() error {
+	if err := b.offline(); err != nil {
+		return err
+	}
+	return b.control.Healthy()
 }
 
-// DeleteTopics deletes topics by name or id; see CreateTopics for results.
-func (b *Broker) DeleteTopics(ctx context.Context, topics []meta.TopicRef) ([]meta.TopicResult, error) {
-	return nil, errUnbuilt
+// fail takes the log directory offline, for good: what it holds is known after a restart only.
+func (b *Broker) fail(err error) {
+	if !b.dead.CompareAndSwap(nil, &failure{err}) {
+		return
+	}
+	b.log.Error("log directory is offline; restart when the disk is sound", "dir", b.opts.DataDir, "err", err)
+	b.table.Load().all(func(s *slot) {
+		if p := s.open.Load(); p != nil {
+			p.Fail(err)
+		}
+	})
 }
 
-// CreatePartitions grows topics; see CreateTopics for results.
-func (b *Broker) CreatePartitions(ctx context.Context, topics []meta.MorePartitions, validateOnly bool) ([]meta.TopicResult, error) {
-	return nil, errUnbuilt
+// syncFailed is told of a partition whose sync failed. Corruption is that partition's alone.
+func (b *Broker) syncFailed(p *partition.Partition, err error) {
+	if errors.Is(err, batch.ErrCorrupt) {
+		b.log.Error("partition is offline", "partition", p.ID(), "err", err)
+		return
+	}
+	b.fail(err)
 }
 
-// AlterConfigs changes single configs (IncrementalAlterConfigs).
-func (b *Broker) AlterConfigs(ctx context.Context, changes []meta.ResourceChanges, validateOnly bool) ([]meta.ResourceResult, error) {
-	return nil, errUnbuilt
+// lacksRoom says that err is about room on the disk, which may be there later.
+func lacksRoom(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
-
-// ReplaceConfigs replaces all configs of resources (the old AlterConfigs).
-func (b *Broker) ReplaceConfigs(ctx context.Context, configs []meta.ResourceConfigs, validateOnly bool) ([]meta.ResourceResult, error) {
-	return nil, errUnbuilt
-}
-
-// AllocateProducerID returns a producer id that nobody had before.
-func (b *Broker) AllocateProducerID(ctx context.Context) (int64, error) { return -1, errUnbuilt }
-
-// LogDir describes a log directory, for DescribeLogDirs.
-type LogDir struct {
-	Path       string
-	ID         [16]byte
-	Err        error // why it is offline (KAFKA_STORAGE_ERROR), or nil
-	Free       int64
-	Total      int64
-	Partitions []LogDirPartition // by topic and index
-}
-
-// LogDirPartition is one partition of a log directory.
-type LogDirPartition struct {
-	Topic string
-	Index int32
-	Size  int64
-}
-
-// LogDirs describes the log directories; only topics that want says yes to are listed (nil: all).
-func (b *Broker) LogDirs(want func(topic string, index int32) bool) []LogDir { return nil }
-
-// Stats are figures for metrics.
-type Stats struct {
-	Hosted, Opened, Offline int
-	Syncs, SyncedAppends    int64
-	Recovering              int
-	DiskFull                bool
-}
-
-// Stats counts.
-func (b *Broker) Stats() Stats { return Stats{} }

@@ -34,7 +34,7 @@ var graph = []struct{ name, kind, imports string }{
 	{"cluster/controller", shell, "cluster/meta protocol/batch storage/log storage/vfs"},
 	{"broker", shell, "cluster/controller cluster/meta partition protocol/topic storage/vfs"},
 	{"api", shell, "broker cluster/meta partition protocol/batch protocol/topic protocol/wire storage/log"},
-	{"server", shell, "api partition protocol/wire"},
+	{"server", shell, "api partition protocol/wire storage/vfs"},
 	{"admin", shell, ""},
 	{"config", shell, "partition protocol/batch storage/log"},
 	{".", shell, "admin api broker config partition server storage/vfs"},

@@ -66,6 +66,13 @@ func (p *Partition) appendLocked(now time.Time, group []*Produce) (effects repli
 		effects.Sync = step.Sync
 		group = group[n:]
 	}
+	if p.opts.Load().Delete && p.log.Oversize() { // not only by timer, or a fast producer fills the disk
+		deleted, err := p.retainLocked(now)
+		effects.Advanced = effects.Advanced || deleted
+		if err != nil && !noRoom(err) {
+			return effects, err
+		}
+	}
 	return effects, nil
 }
 

@@ -47,14 +47,8 @@ func (p *Partition) MaxTimestamp(iso Isolation) (log.TimestampOffset, bool, erro
 }
 
 // EpochEnd answers OffsetForLeaderEpoch (KIP-101, KIP-279): the largest epoch at most the asked one and the offset
-// where it ends. Like Kafka's epoch cache it knows the epoch it leads at before that has a record.
+// where it ends. The epoch it leads at is known before it has a record, as in Kafka's epoch cache.
 func (p *Partition) EpochEnd(epoch batch.Epoch) (batch.Epoch, batch.Offset) {
-	switch leads := p.LeaderEpoch(); {
-	case epoch > leads:
-		return batch.NoEpoch, -1
-	case epoch == leads && leads != batch.NoEpoch:
-		return leads, p.log.End()
-	}
 	return p.log.EpochEnd(epoch)
 }
 

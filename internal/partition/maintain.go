@@ -76,12 +76,18 @@ func (p *Partition) maintainLocked(now time.Time) (replica.Effects, error) {
 	if !opts.Delete {
 		return effects, nil
 	}
-	deleted, err := p.log.Retain(now, p.mu.replica.HighWatermark())
+	deleted, err := p.retainLocked(now)
+	effects.Advanced = effects.Advanced || deleted // the start moved: watchers look again
+	return effects, err
+}
+
+// retainLocked applies retention up to the high watermark and reports whether anything was deleted.
+func (p *Partition) retainLocked(now time.Time) (bool, error) {
+	n, err := p.log.Retain(now, p.mu.replica.HighWatermark())
 	if err != nil {
-		return effects, fmt.Errorf("retain %s: %w", p.dir, err)
+		return n > 0, fmt.Errorf("retain %s: %w", p.dir, err)
 	}
-	effects.Advanced = effects.Advanced || deleted > 0 // the start moved: watchers look again
-	return effects, nil
+	return n > 0, nil
 }
 
 // isProtocol reports whether err is an answer rather than an accident.

@@ -21,7 +21,7 @@ type OpenOptions struct {
 
 // Open opens or creates the partition's directory dir; it also checks or writes partition.metadata. The partition
 // leads nothing until Lead. Everything that the log holds is durable and committed when Open returns: what a crash of the
-// process left in the page cache is synced first.
+// process left in the page cache is synced first, and so is the directory of a new one.
 func Open(fs vfs.FS, dir string, id ID, now time.Time, opts OpenOptions) (*Partition, error) {
 	// Another topic's directory must not even be recovered.
 	present, err := checkMetadata(fs, dir, id)
@@ -33,28 +33,29 @@ func Open(fs vfs.FS, dir string, id ID, now time.Time, opts OpenOptions) (*Parti
 	p.mu.now = now
 	p.log, err = log.Open(fs, dir, now, log.OpenOptions{
 		Options: opts.Log, Clean: opts.Clean, RecoveryPoint: opts.RecoveryPoint, StartOffset: opts.StartOffset,
-		OnRoll: func(base batch.Offset) error { return p.writeSnapshotLocked(base, false) },
+		Compacted: opts.Compact,
+		OnRoll:    func(base batch.Offset) error { return p.writeSnapshotLocked(base, false) },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", dir, err)
 	}
-	if err := p.load(present); err != nil {
+	if err := p.load(!present, !opts.Clean || !present); err != nil {
 		_ = p.log.Close(false) // the first error says more
 		return nil, err
 	}
 	return p, nil
 }
 
-// load brings the opened log's companions up to date.
-func (p *Partition) load(metadata bool) error {
+// load brings the opened log's companions up to date: it writes the metadata and syncs the log, if asked to.
+func (p *Partition) load(metadata, sync bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !metadata {
+	if metadata {
 		if err := writeMetadata(p.fs, p.dir, p.id.TopicID); err != nil {
 			return err
 		}
 	}
-	if p.log.Unsynced() > 0 {
+	if sync {
 		if _, err := p.log.Sync(); err != nil {
 			return fmt.Errorf("sync %s: %w", p.dir, err)
 		}

@@ -113,6 +113,9 @@ func (p *Partition) SetOptions(opts Options) {
 func (p *Partition) Lead(now time.Time, epoch batch.Epoch) error {
 	p.mu.Lock()
 	effects := p.stepLocked(now, replica.Lead{Epoch: epoch})
+	if effects.Refused == nil {
+		p.log.AssignEpoch(epoch)
+	}
 	p.mu.Unlock()
 	p.watchers.wake()
 	p.carryOut(effects)

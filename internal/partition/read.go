@@ -66,11 +66,7 @@ func (p *Partition) Read(f Fetch) (log.Range, Offsets, error) {
 	if f.Offset < marks.Start || f.Offset > marks.End {
 		return log.Range{}, marks, outOfRange(f.Offset, marks)
 	}
-	limit := marks.limit(f.Isolation)
-	if f.Offset >= limit {
-		return log.Range{}, marks, nil
-	}
-	r, err := p.log.Read(f.Offset, limit, f.MaxBytes, f.Whole)
+	r, err := p.log.Read(f.Offset, marks.limit(f.Isolation), f.MaxBytes, f.Whole)
 	switch {
 	case err == nil:
 		return r, marks, nil

@@ -90,9 +90,7 @@ func (p *Partition) replay(now int64, from, end batch.Offset) error {
 		return nil
 	}
 	err := p.log.Scan(from, func(header batch.Batch) error {
-		if header.BaseOffset() >= from {
-			p.mu.producers.Apply(now, header)
-		}
+		p.mu.producers.Apply(now, header)
 		return nil
 	})
 	if err != nil {

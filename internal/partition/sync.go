@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/ottla-io/ottla/internal/partition/replica"
+	"github.com/ottla-io/ottla/internal/storage/log"
 )
 
 // Sync makes the log durable, advances the high watermark and wakes waiters. An error takes the partition offline:
@@ -65,5 +66,5 @@ func (p *Partition) end(f *failure) {
 
 // noRoom reports whether err is about room only: nothing is known to be lost, and there may be room later.
 func noRoom(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+	return errors.Is(err, log.ErrNoSpace) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }

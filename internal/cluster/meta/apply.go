@@ -13,15 +13,16 @@ import (
 // ErrRecord marks a metadata record that cannot be: it is malformed, or names what is not there.
 var ErrRecord = errors.New("impossible metadata record")
 
-// Skip moves past an offset that holds no metadata record (a control record).
-func (s *State) Skip(offset batch.Offset) { s.version = offset }
+// Skip says that the last applied offset is offset: one that holds no metadata record (a control record), or the end of the
+// snapshot that was applied.
+func (s *State) Skip(offset batch.Offset) { s.version, s.stale = offset, true }
 
 // Apply changes the state by the record at offset. After an error the state must not be used again.
 func (s *State) Apply(offset batch.Offset, r Record) error {
 	if offset <= s.version {
 		return fmt.Errorf("%w: offset %d after offset %d", ErrRecord, offset, s.version)
 	}
-	s.version = offset
+	s.version, s.stale = offset, true
 	if err := s.apply(r); err != nil {
 		return fmt.Errorf("%w: offset %d, %T: %w", ErrRecord, offset, r, err)
 	}

@@ -45,6 +45,9 @@ func (s *State) grow(m MorePartitions) ([]Record, error) {
 		return nil, &Refusal{Code: kerr.UnknownTopicOrPartition}
 	}
 	have := int32(len(t.Partitions))
+	if have == 0 {
+		return nil, refuse(kerr.UnknownServerError, "Topic %s has no partitions to take the replication factor from.", m.Topic)
+	}
 	if m.Count == have {
 		return nil, refuse(kerr.InvalidPartitions, "Topic already has %d partition(s).", have)
 	}

@@ -14,6 +14,7 @@
 //
 // Files: image.go (what readers see), record.go (the records), encode.go and decode.go (their bytes),
 // state.go and apply.go (replay), command.go (what every command shares), then one file for each command:
-// create_topics.go, delete_topics.go, create_partitions.go, alter_configs.go, register.go, producer_ids.go; placement.go and
+// create_topics.go, delete_topics.go, create_partitions.go, adopt_topic.go, alter_configs.go, register.go,
+// producer_ids.go; placement.go and
 // snapshot.go.
 package meta

@@ -36,9 +36,9 @@ type state struct {
 	// collision finds a topic by its name as a metric has it (see unify); only names that could collide are there.
 	collision map[string]string
 
-	// image is what was published last. fresh are the topics made since, which nobody else has seen and which may be written;
-	// removed counts the topics of image that are gone or were replaced.
+	// image is what was published last. fresh are the topics made since, which nobody else has seen and which may be written.
 	image *Image
+	stale bool // records were applied since
 	fresh map[topic.ID]*Topic
 	// topicsChanged, brokersChanged and featuresChanged say which of the image's lists must be made again.
 	topicsChanged, brokersChanged, featuresChanged bool
@@ -62,6 +62,9 @@ func (s *State) Image() *Image {
 	return s.publish()
 }
 
+// Topic is the topic with id as the last applied record left it, also inside of a transaction; nil if there is none.
+func (s *State) Topic(id topic.ID) *Topic { return s.topicByID(id) }
+
 // Version is the offset of the last applied record, -1 before the first.
 func (s *State) Version() batch.Offset { return s.version }
 
@@ -77,7 +80,7 @@ func (s *state) topicByID(id topic.ID) *Topic {
 
 // publish makes an image of the state. Whatever did not change is shared with the last one.
 func (s *state) publish() *Image {
-	if s.image.Version == s.version {
+	if !s.stale {
 		return s.image
 	}
 	next := &Image{
@@ -97,7 +100,7 @@ func (s *state) publish() *Image {
 			next.Features = append(next.Features, Feature{Name: name, Level: s.features[name]})
 		}
 	}
-	s.topicsChanged, s.brokersChanged, s.featuresChanged = false, false, false
+	s.stale, s.topicsChanged, s.brokersChanged, s.featuresChanged = false, false, false, false
 	s.image, s.fresh = next, map[topic.ID]*Topic{}
 	return next
 }
@@ -131,7 +134,7 @@ func (s *State) begin() {
 func (s *State) abort() {
 	version := s.version
 	s.state, s.begun = *s.begun, nil
-	s.version = version
+	s.version, s.stale = version, true
 }
 
 // Abandon forgets a transaction that the log ends in the middle of: its writer is gone.

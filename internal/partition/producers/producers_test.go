@@ -46,17 +46,14 @@ func (h header) batch() batch.Batch {
 
 // TestScripts runs testdata. The commands:
 //
-//	check    a group, one batch a line: [PRODUCER] EPOCH SEQUENCE COUNT [txn] [refused]; prints the verdicts
+//	check    a group, one batch a line: PRODUCER EPOCH SEQUENCE COUNT [txn] [refused] [old]; prints the verdicts
 //	commit, discard
-//	apply    batches of the log, one a line: BASE PRODUCER EPOCH SEQUENCE COUNT [txn] [marker]
+//	apply    batches of the log, one a line: BASE PRODUCER EPOCH SEQUENCE COUNT [txn] [marker] [old]; old: timestamps of 1 s ago
 //	expire   age=MS
 //	restart  Snapshot and Restore at the log's end
 //	time     now=MS
 func TestScripts(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		if strings.Contains(path, "fuzz") {
-			return
-		}
+	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
 		s := &script{table: New(), now: 1000}
 		datadriven.RunTest(t, path, s.run)
 	})
@@ -84,6 +81,7 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 			h := header{timestamp: s.now}
 			scan(t, line, &h.base, &h.producer, &h.epoch, &h.sequence, &h.count)
 			h.txn, h.marker = strings.Contains(line, "txn"), strings.Contains(line, "marker")
+			h.timestamp -= age(line)
 			s.table.Apply(s.now, h.batch())
 			s.end = h.base + batch.Offset(h.count)
 		}
@@ -112,11 +110,12 @@ func (s *script) check(t *testing.T, input string) string {
 		h := header{timestamp: s.now}
 		scan(t, line, &h.producer, &h.epoch, &h.sequence, &h.count)
 		h.txn = strings.Contains(line, "txn")
+		h.timestamp -= age(line)
 		if strings.Contains(line, "refused") {
 			s.table.Refuse(h.batch())
 			continue
 		}
-		v, err := s.table.Check(s.now, h.batch(), s.next, s.now)
+		v, err := s.table.Check(s.now, h.batch(), s.next, h.timestamp)
 		switch {
 		case err != nil:
 			fmt.Fprintln(&out, err)
@@ -128,6 +127,14 @@ func (s *script) check(t *testing.T, input string) string {
 		}
 	}
 	return out.String()
+}
+
+// age is how old a batch's timestamps are, in ms.
+func age(line string) int64 {
+	if strings.Contains(line, "old") {
+		return 1000
+	}
+	return 0
 }
 
 func scan(t *testing.T, line string, into ...any) {

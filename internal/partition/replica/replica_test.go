@@ -16,7 +16,7 @@ var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 // TestScripts runs testdata. "new end=N [disk] [messages=N] [age=D]" begins; then lead epoch=N, appended end=N,
 // synced end=N, configure [disk] [messages=N] [age=D] and tick are the inputs. Any may have after=D: so much time passes first.
 func TestScripts(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
 		var r *Replica
 		now := start
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {

@@ -79,6 +79,24 @@ func TestCrashLosesWhatWasNotSynced(t *testing.T) {
 	}
 }
 
+func TestCrashCloneIsIndependent(t *testing.T) {
+	t.Parallel()
+	m := NewMem()
+	text := strings.Repeat("a", 2*pageSize)
+	f := create(t, m, "f", text)
+	c := m.CrashClone(CrashOptions{Keep: 100})
+	for _, side := range []File{f, open(t, c, "f", os.O_RDWR)} {
+		_, err := side.WriteAt([]byte("changed"), 0)
+		must(t, err)
+		must(t, side.Truncate(pageSize+10))
+		if side == f && dump(t, c)["f"] != text {
+			t.Fatal("the clone saw a later change")
+		}
+		text = textOf(t, f)
+	}
+	wantContent(t, f, text)
+}
+
 func TestCrashTearsTailsAndLosesPages(t *testing.T) {
 	t.Parallel()
 	m := NewMem()
@@ -143,7 +161,16 @@ func TestCrashDirectoryCycle(t *testing.T) {
 func TestLostSyncStaysLost(t *testing.T) {
 	t.Parallel()
 	m := NewMem()
-	fsys := Faulty(m, FailNth(2, OfKind(OpSync), syscall.EIO))
+	lostSync(t, m, Faulty(m, FailNth(2, OfKind(OpSync), syscall.EIO)))
+	m = NewMem()
+	lostSync(t, m, Cache(Faulty(Trace(m, func(Op) {}), FailNth(2, OfKind(OpSync), syscall.EIO)), 1))
+	m = NewMem()
+	lostSync(t, m, Faulty(Cache(m, 1), FailNth(2, OfKind(OpSync), syscall.EIO)))
+}
+
+// lostSync has the second sync of fsys, which stands on m, fail.
+func lostSync(t *testing.T, m *Mem, fsys FS) {
+	t.Helper()
 	f := create(t, fsys, "f", strings.Repeat("a", 3*pageSize))
 	must(t, f.Sync())
 	must(t, fsys.SyncDir("."))

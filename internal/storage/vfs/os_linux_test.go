@@ -92,16 +92,30 @@ func TestSyncErrorIsFinal(t *testing.T) {
 	r, w, err := os.Pipe()
 	must(t, err)
 	defer w.Close()
-	real := f.conn
+	conn := f.conn
 	f.conn, err = r.SyscallConn() // fdatasync of a pipe fails
 	must(t, err)
 	first := f.Sync()
 	wantErr(t, first, unix.EINVAL)
-	f.conn = real
+	f.conn = conn
 	if again := f.Sync(); again != first {
 		t.Fatalf("a sync after a failed one returned %v", again)
 	}
 	must(t, r.Close())
+}
+
+// TestFcntlMeetsLock tries the JVM's kind of lock while ours is held.
+func TestFcntlMeetsLock(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	lock, err := Lock(dir)
+	must(t, err)
+	file, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR, 0)
+	must(t, err)
+	defer file.Close()
+	wantErr(t, unix.FcntlFlock(file.Fd(), unix.F_SETLK, &unix.Flock_t{Type: unix.F_WRLCK}), unix.EAGAIN)
+	must(t, lock.Release())
+	must(t, unix.FcntlFlock(file.Fd(), unix.F_SETLK, &unix.Flock_t{Type: unix.F_WRLCK}))
 }
 
 // TestLockExcludesFcntl holds the lock as the JVM does, from another process.

@@ -16,6 +16,12 @@ func TestConformFaulty(t *testing.T) {
 	conform(t, func(t *testing.T) FS { return Faulty(openDisk(t), func(Op) error { return nil }) })
 }
 
+func TestConformStack(t *testing.T) {
+	conform(t, func(t *testing.T) FS {
+		return Cache(Faulty(Trace(openDisk(t), func(Op) {}), func(Op) error { return nil }), 2)
+	})
+}
+
 func TestTrace(t *testing.T) {
 	t.Parallel()
 	var lines []string

@@ -1,0 +1,127 @@
+package api
+
+import (
+	"context"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/ottla-io/ottla/internal/cluster/meta"
+	"github.com/ottla-io/ottla/internal/protocol/topic"
+)
+
+// DescribeConfigs: v0 to v4.
+//
+// **Behaviour**
+//
+// Lists the settings of topics, of this broker (by its id), of all brokers (empty name: only what was changed for all), of groups, of
+// client metrics subscriptions and of this broker's loggers, by name, with where each value is from and, if asked, what it stands above and
+// what it means. With config names, only those that exist are listed. Values of passwords are never shown. Lists are written without spaces,
+// so cleanup.policy is exactly what tools compare with.
+//
+// Per resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALID_REQUEST (another broker's id, an empty name, an unknown type).
+//
+// **Differences from Apache Kafka**
+//
+// Kafka refuses the whole request for one resource of an unknown type. There is one logger, root. A broker setting that is not set
+// shows the value that a synonym gives it (log.retention.ms in hours' place); Kafka shows null. Settings are ordered by name; null
+// and empty lists of config names both mean all.
+//
+// **Versions**
+//
+//	v1 synonyms and sources (KIP-226), v3 types and documentation (KIP-569)
+//	v4 flexible; groups (KIP-848) and client metrics (KIP-714) by their types
+
+func (a *API) describeConfigs(_ context.Context, req *Request, m *kmsg.DescribeConfigsRequest) kmsg.Response {
+	resp := kmsg.NewPtrDescribeConfigsResponse()
+	image := a.node.Image()
+	for i := range m.Resources {
+		r := &m.Resources[i]
+		rr := kmsg.NewDescribeConfigsResponseResource()
+		rr.ResourceType, rr.ResourceName = r.ResourceType, r.ResourceName
+		entries, err := a.describe(image, meta.Resource{Type: int8(r.ResourceType), Name: r.ResourceName})
+		if err != nil {
+			rr.ErrorCode, rr.ErrorMessage = a.fault(req, err), explain(err)
+			resp.Resources = append(resp.Resources, rr)
+			continue
+		}
+		rr.ErrorMessage = new(string) // as in Kafka
+		for j := range entries {
+			if len(r.ConfigNames) == 0 || slices.Contains(r.ConfigNames, entries[j].Name) {
+				rr.Configs = append(rr.Configs, describedConfig(m, r.ResourceType, &entries[j]))
+			}
+		}
+		resp.Resources = append(resp.Resources, rr)
+	}
+	return resp
+}
+
+// describe lists the settings of a resource.
+func (a *API) describe(image *meta.Image, r meta.Resource) ([]ConfigEntry, error) {
+	switch r.Type {
+	case meta.ResourceTopic:
+		if err := topic.Check(r.Name); err != nil {
+			return nil, err
+		}
+		if image.Topic(r.Name) == nil {
+			return nil, refuse(kerr.UnknownTopicOrPartition, "topic %s does not exist", r.Name)
+		}
+		return a.topicEntries(image, image.Config(r)), nil
+	case meta.ResourceBroker:
+		if r.Name == "" {
+			return a.clusterEntries(image), nil
+		}
+		return a.brokerEntries(image), a.refuseOtherNode(r.Name)
+	case meta.ResourceBrokerLogger:
+		return a.loggerEntries(), a.refuseOtherNode(r.Name)
+	case meta.ResourceClientMetrics:
+		if r.Name == "" {
+			return nil, refuse(kerr.InvalidRequest, "the name of the client metrics subscription is empty")
+		}
+		return clientMetricsEntries(image.Config(r)), nil
+	case meta.ResourceGroup:
+		if r.Name == "" {
+			return nil, refuse(kerr.InvalidRequest, "the group name is empty")
+		}
+		return groupEntries(a.brokerEntries(image), image.Config(r)), nil
+	}
+	return nil, refuseType(r)
+}
+
+// refuseType is the error for a resource of a type that has no configs.
+func refuseType(r meta.Resource) error {
+	return refuse(kerr.InvalidRequest, "resource %q has type %d, which is unknown: expected topic (2), broker (4), broker logger (8), client metrics (16) or group (32)", r.Name, r.Type)
+}
+
+// refuseOtherNode refuses a broker's name that is not this one's: a broker knows its own settings only.
+func (a *API) refuseOtherNode(name string) error {
+	if own := a.nodeName(); name != own {
+		return refuse(kerr.InvalidRequest, "broker id is %q, expected %s: ask each broker for its own settings", name, own)
+	}
+	return nil
+}
+
+// describedConfig is one setting of the response.
+func describedConfig(m *kmsg.DescribeConfigsRequest, typ kmsg.ConfigResourceType, e *ConfigEntry) kmsg.DescribeConfigsResponseResourceConfig {
+	c := kmsg.NewDescribeConfigsResponseResourceConfig()
+	c.Name, c.Value, c.Source, c.ConfigType = e.Name, e.Value, e.Source, e.Type
+	c.ReadOnly, c.IsSensitive = e.ReadOnly, e.Sensitive
+	// What v0 says instead of the source: for a topic, whether it has the setting itself.
+	c.IsDefault = e.Source == kmsg.ConfigSourceDefaultConfig
+	if typ == kmsg.ConfigResourceTypeTopic {
+		c.IsDefault = e.Source != kmsg.ConfigSourceDynamicTopicConfig
+	}
+	if m.IncludeDocumentation {
+		c.Documentation = &e.Doc
+	}
+	if !m.IncludeSynonyms {
+		return c
+	}
+	for _, s := range e.Synonyms {
+		cs := kmsg.NewDescribeConfigsResponseResourceConfigConfigSynonym()
+		cs.Name, cs.Value, cs.Source = s.Name, s.Value, s.Source
+		c.ConfigSynonyms = append(c.ConfigSynonyms, cs)
+	}
+	return c
+}

@@ -1,0 +1,72 @@
+package api
+
+import (
+	"context"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/ottla-io/ottla/internal/cluster/meta"
+)
+
+// IncrementalAlterConfigs: v0 to v1.
+//
+// **Behaviour**
+//
+// Changes single configs of topics, brokers (this one by its id, or all by an empty name), groups and client metrics subscriptions, and
+// the levels of this broker's loggers: SET, DELETE (back to the default), and for lists APPEND and SUBTRACT. What a list has already
+// is not appended again. Each resource succeeds or fails by itself, its changes together. With validate_only everything
+// is checked and nothing done. Levels of loggers last until the broker stops.
+//
+// Per resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALID_CONFIG (an unknown key, a value it cannot have,
+// APPEND or SUBTRACT on what is no list), INVALID_REQUEST (a resource or key named twice, no value, an unknown operation, another broker's id,
+// a broker key that cannot change while the broker runs, a broker value that it cannot have, an unknown type).
+//
+// **Differences from Apache Kafka**
+//
+// Kafka takes broker keys that nobody knows, and answers an unknown operation on a topic with UNKNOWN_SERVER_ERROR. There is one logger, root.
+//
+// **Versions**
+//
+//	v0 KIP-339, loggers by KIP-412; v1 flexible
+
+func (a *API) incrementalAlterConfigs(ctx context.Context, req *Request, m *kmsg.IncrementalAlterConfigsRequest) kmsg.Response {
+	resp := kmsg.NewPtrIncrementalAlterConfigsResponse()
+	times := counted(m.Resources, func(r *kmsg.IncrementalAlterConfigsRequestResource) meta.Resource {
+		return meta.Resource{Type: int8(r.ResourceType), Name: r.ResourceName}
+	})
+	errs := make([]error, len(m.Resources))
+	var changes []meta.ResourceChanges
+	var places []int
+	for i := range m.Resources {
+		r := resourceChanges(&m.Resources[i])
+		if r.Resource.Type == meta.ResourceBrokerLogger {
+			errs[i] = a.alterLoggers(r, times[r.Resource], m.ValidateOnly)
+		} else if errs[i] = a.checkChanges(r, times[r.Resource]); errs[i] == nil {
+			changes, places = append(changes, r), append(places, i)
+		}
+	}
+	if len(changes) > 0 {
+		results, err := a.nodes.AlterConfigs(ctx, changes, m.ValidateOnly)
+		for i, place := range places {
+			if errs[place] = err; err == nil {
+				errs[place] = alterFailed(changes[i].Resource, results[i].Err)
+			}
+		}
+	}
+	for i, r := range m.Resources {
+		rr := kmsg.NewIncrementalAlterConfigsResponseResource()
+		rr.ResourceType, rr.ResourceName = r.ResourceType, r.ResourceName
+		rr.ErrorCode, rr.ErrorMessage = a.fault(req, errs[i]), explain(errs[i])
+		resp.Resources = append(resp.Resources, rr)
+	}
+	return resp
+}
+
+// resourceChanges is a resource of the request as the metadata machine takes it.
+func resourceChanges(r *kmsg.IncrementalAlterConfigsRequestResource) meta.ResourceChanges {
+	changes := meta.ResourceChanges{Resource: meta.Resource{Type: int8(r.ResourceType), Name: r.ResourceName}}
+	for _, c := range r.Configs {
+		changes.Changes = append(changes.Changes, meta.ConfigChange{Name: c.Name, Op: meta.ConfigOp(c.Op), Value: c.Value})
+	}
+	return changes
+}

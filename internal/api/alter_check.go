@@ -1,0 +1,97 @@
+package api
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/ottla-io/ottla/internal/cluster/meta"
+	"github.com/ottla-io/ottla/internal/protocol/topic"
+)
+
+// checkChanges judges what a request does to one resource as far as this node has to: the metadata machine judges the rest (Kafka's
+// ConfigAdminManager.preprocess and the controller). times is how often the request names the resource.
+func (a *API) checkChanges(r meta.ResourceChanges, times int) error {
+	if times > 1 {
+		return refuse(kerr.InvalidRequest, "resource %q is named %d times: name each once", r.Resource.Name, times)
+	}
+	if err := checkKeys(r); err != nil {
+		return err
+	}
+	name := r.Resource.Name
+	switch r.Resource.Type {
+	case meta.ResourceTopic:
+		if name == "" {
+			return refuse(kerr.InvalidRequest, "the topic name is empty: topics have no common configs, set the broker's")
+		}
+		return topic.Check(name)
+	case meta.ResourceBroker:
+		if name != "" {
+			if err := a.refuseOtherNode(name); err != nil {
+				return err
+			}
+		}
+		return a.checkBrokerKeys(r.Changes)
+	case meta.ResourceClientMetrics:
+		if name == "" {
+			return refuse(kerr.InvalidRequest, "the name of the client metrics subscription is empty")
+		}
+		return checkClientMetrics(r.Changes)
+	case meta.ResourceGroup:
+		if name == "" {
+			return refuse(kerr.InvalidRequest, "the group name is empty")
+		}
+		return checkGroup(r.Changes)
+	}
+	return refuseType(r.Resource)
+}
+
+// checkKeys refuses keys that are named twice and values that are not there.
+func checkKeys(r meta.ResourceChanges) error {
+	seen := make(map[string]bool, len(r.Changes))
+	var null []string
+	for _, c := range r.Changes {
+		if seen[c.Name] {
+			return refuse(kerr.InvalidRequest, "config key %q is named twice for resource %q", c.Name, r.Resource.Name)
+		}
+		seen[c.Name] = true
+		if c.Value == nil && c.Op != meta.OpDelete {
+			null = append(null, c.Name)
+		}
+	}
+	if len(null) > 0 {
+		return refuse(kerr.InvalidRequest, "no value for %s of resource %q: delete a config to have its default", strings.Join(null, ", "), r.Resource.Name)
+	}
+	return nil
+}
+
+// checkBrokerKeys refuses to set what cannot change while the broker runs, and keys that nobody knows. Deleting what is not
+// there is no error.
+func (a *API) checkBrokerKeys(changes []meta.ConfigChange) error {
+	entries := a.brokerEntries(a.node.Image())
+	for _, c := range changes {
+		e := entryNamed(entries, c.Name)
+		appends := c.Op == meta.OpAppend || c.Op == meta.OpSubtract
+		switch {
+		case c.Op == meta.OpDelete || a.opts.Configs == nil:
+		case e == nil:
+			return refuse(kerr.InvalidConfig, "unknown broker config %q", c.Name)
+		case e.ReadOnly:
+			return refuse(kerr.InvalidRequest, "cannot change %s while the broker runs: set it in the configuration and restart", c.Name)
+		case appends && e.Type != kmsg.ConfigTypeList:
+			return refuse(kerr.InvalidConfig, "cannot append to or subtract from %s: it is no list", c.Name)
+		}
+	}
+	return nil
+}
+
+// alterFailed is the error that a client reads for a resource. Kafka calls a broker value that it cannot use INVALID_REQUEST, not
+// INVALID_CONFIG (KAFKA-13609).
+func alterFailed(r meta.Resource, err error) error {
+	if r.Type == meta.ResourceBroker && errors.Is(err, kerr.InvalidConfig) {
+		return refuse(kerr.InvalidRequest, "%s", sentence(err))
+	}
+	return err
+}

@@ -1,0 +1,107 @@
+package api
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/ottla-io/ottla/internal/cluster/meta"
+)
+
+// groupSetting is a config of a group: the broker setting that it falls back to, and Kafka's default if the broker has no such setting
+// (Kafka's GroupConfig).
+type groupSetting struct {
+	name, broker string
+	typ          kmsg.ConfigType
+	def, doc     string
+}
+
+// groupSettings are the configs of groups, by name. They are kept and shown before there are groups.
+var groupSettings = [...]groupSetting{
+	{"consumer.assignment.interval.ms", "group.consumer.assignment.interval.ms", kmsg.ConfigTypeInt, "1000", "The least time between two assignments of a consumer group, in ms."},
+	{"consumer.heartbeat.interval.ms", "group.consumer.heartbeat.interval.ms", kmsg.ConfigTypeInt, "5000", "How often a consumer group's members are heard, in ms."},
+	{"consumer.session.timeout.ms", "group.consumer.session.timeout.ms", kmsg.ConfigTypeInt, "45000", "How long a consumer group's member may be silent, in ms."},
+	{"errors.deadletterqueue.copy.record.enable", "errors.deadletterqueue.copy.record.enable", kmsg.ConfigTypeBoolean, "false", "Whether a share group's dead letters hold the record."},
+	{"errors.deadletterqueue.topic.name", "errors.deadletterqueue.topic.name", kmsg.ConfigTypeString, "", "The topic of a share group's dead letters; empty: none."},
+	{"share.assignment.interval.ms", "group.share.assignment.interval.ms", kmsg.ConfigTypeInt, "1000", "The least time between two assignments of a share group, in ms."},
+	{"share.auto.offset.reset", "share.auto.offset.reset", kmsg.ConfigTypeString, "latest", "Where a share group begins."},
+	{"share.delivery.count.limit", "group.share.delivery.count.limit", kmsg.ConfigTypeInt, "5", "How often a record is offered to a share group."},
+	{"share.heartbeat.interval.ms", "group.share.heartbeat.interval.ms", kmsg.ConfigTypeInt, "5000", "How often a share group's members are heard, in ms."},
+	{"share.isolation.level", "share.isolation.level", kmsg.ConfigTypeString, "read_uncommitted", "Whether a share group reads open transactions."},
+	{"share.partition.max.record.locks", "group.share.partition.max.record.locks", kmsg.ConfigTypeInt, "2000", "The most records of a partition that a share group holds."},
+	{"share.record.lock.duration.ms", "group.share.record.lock.duration.ms", kmsg.ConfigTypeInt, "30000", "How long a share group's member may hold a record, in ms."},
+	{"share.renew.acknowledge.enable", "share.renew.acknowledge.enable", kmsg.ConfigTypeBoolean, "true", "Whether a hold may be renewed."},
+	{"share.session.timeout.ms", "group.share.session.timeout.ms", kmsg.ConfigTypeInt, "45000", "How long a share group's member may be silent, in ms."},
+	{"streams.assignment.interval.ms", "group.streams.assignment.interval.ms", kmsg.ConfigTypeInt, "1000", "The least time between two assignments of a streams group, in ms."},
+	{"streams.assignor.name", "group.streams.assignors", kmsg.ConfigTypeString, "sticky", "The assignor of a streams group."},
+	{"streams.heartbeat.interval.ms", "group.streams.heartbeat.interval.ms", kmsg.ConfigTypeInt, "5000", "How often a streams group's members are heard, in ms."},
+	{"streams.initial.rebalance.delay.ms", "group.streams.initial.rebalance.delay.ms", kmsg.ConfigTypeInt, "3000", "How long an empty streams group waits for more members, in ms."},
+	{"streams.num.standby.replicas", "group.streams.num.standby.replicas", kmsg.ConfigTypeInt, "0", "Standby replicas of a streams group's tasks."},
+	{"streams.rack.aware.assignment.tags", "group.streams.rack.aware.assignment.tags", kmsg.ConfigTypeList, "", "The tags that spread a streams group's standbys."},
+	{"streams.session.timeout.ms", "group.streams.session.timeout.ms", kmsg.ConfigTypeInt, "45000", "How long a streams group's member may be silent, in ms."},
+}
+
+// groupEntries are the configs of a group with these overrides over the broker's settings.
+func groupEntries(brokers []ConfigEntry, overrides map[string]string) []ConfigEntry {
+	entries := make([]ConfigEntry, 0, len(groupSettings))
+	for i := range groupSettings {
+		s := &groupSettings[i]
+		e := ConfigEntry{Name: s.name, Type: s.typ, Doc: s.doc, Value: &s.def, Source: kmsg.ConfigSourceDefaultConfig}
+		if b := entryNamed(brokers, s.broker); b != nil && b.Value != nil {
+			e.Value, e.Source, e.Synonyms = b.Value, b.Source, b.Synonyms
+		} else {
+			e.Synonyms = []ConfigSynonym{{s.broker, e.Value, e.Source}}
+		}
+		if text, set := overrides[s.name]; set {
+			e.Value, e.Source = &text, kmsg.ConfigSourceGroupConfig
+			e.Synonyms = append([]ConfigSynonym{{s.name, e.Value, e.Source}}, e.Synonyms...)
+		}
+		entries = append(entries, e)
+	}
+	return plain(entries)
+}
+
+// checkGroup judges the changes of a group's configs.
+func checkGroup(changes []meta.ConfigChange) error {
+	for _, c := range changes {
+		s := groupSettingNamed(c.Name)
+		switch {
+		case c.Op == meta.OpDelete:
+			continue
+		case s == nil:
+			return refuse(kerr.InvalidConfig, "unknown group config %q", c.Name)
+		case c.Op == meta.OpAppend || c.Op == meta.OpSubtract:
+			return refuse(kerr.InvalidConfig, "cannot append to or subtract from %s: set it", c.Name)
+		}
+		if allowed := s.allowed(strings.TrimSpace(*c.Value)); allowed != "" {
+			return refuse(kerr.InvalidConfig, "%s is %q, expected %s", c.Name, *c.Value, allowed)
+		}
+	}
+	return nil
+}
+
+func groupSettingNamed(name string) *groupSetting {
+	for i := range groupSettings {
+		if groupSettings[i].name == name {
+			return &groupSettings[i]
+		}
+	}
+	return nil
+}
+
+// allowed says what the setting takes if text is none of it, else nothing.
+func (s *groupSetting) allowed(text string) string {
+	switch s.typ {
+	case kmsg.ConfigTypeInt:
+		if n, err := strconv.ParseInt(text, 10, 32); err != nil || n < 0 {
+			return "a whole number"
+		}
+	case kmsg.ConfigTypeBoolean:
+		if !strings.EqualFold(text, "true") && !strings.EqualFold(text, "false") {
+			return "true or false"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,99 @@
+package api
+
+import (
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/ottla-io/ottla/internal/cluster/meta"
+)
+
+// rootLogger is the one logger that there is, by Kafka's name for it.
+const rootLogger = "root"
+
+// logLevel is one of Kafka's level names.
+type logLevel struct {
+	name  string
+	level slog.Level
+}
+
+// logLevels are Kafka's levels by slog's, ascending.
+var logLevels = [...]logLevel{
+	{"TRACE", slog.LevelDebug - 4},
+	{"DEBUG", slog.LevelDebug},
+	{"INFO", slog.LevelInfo},
+	{"WARN", slog.LevelWarn},
+	{"ERROR", slog.LevelError},
+	{"FATAL", slog.LevelError + 4},
+}
+
+// levelName is the last of Kafka's levels that is not above level.
+func levelName(level slog.Level) string {
+	name := logLevels[0].name
+	for _, l := range logLevels {
+		if l.level <= level {
+			name = l.name
+		}
+	}
+	return name
+}
+
+// loggerEntries are the loggers and their levels.
+func (a *API) loggerEntries() []ConfigEntry {
+	if a.opts.LogLevel == nil {
+		return nil
+	}
+	name := levelName(a.opts.LogLevel.Level())
+	return []ConfigEntry{{Name: rootLogger, Value: &name, Source: kmsg.ConfigSourceDynamicBrokerLoggerConfig}}
+}
+
+// alterLoggers sets levels of loggers (KIP-412; Kafka's RuntimeLoggerManager). times is how often the request names the resource.
+func (a *API) alterLoggers(r meta.ResourceChanges, times int, validateOnly bool) error {
+	if times > 1 {
+		return refuse(kerr.InvalidRequest, "resource %q is named %d times: name each once", r.Resource.Name, times)
+	}
+	if err := checkKeys(r); err != nil {
+		return err
+	}
+	if err := a.refuseOtherNode(r.Resource.Name); err != nil {
+		return err
+	}
+	var next *logLevel
+	for _, c := range r.Changes {
+		level, err := a.checkLevel(c)
+		if err != nil {
+			return err
+		}
+		next = level
+	}
+	if next != nil && !validateOnly {
+		a.opts.LogLevel.Set(next.level)
+	}
+	return nil
+}
+
+// checkLevel judges one change and finds the level it asks for.
+func (a *API) checkLevel(c meta.ConfigChange) (*logLevel, error) {
+	switch c.Op {
+	case meta.OpSet:
+	case meta.OpDelete:
+		if c.Name == rootLogger {
+			return nil, refuse(kerr.InvalidRequest, "the level of the root logger cannot be removed")
+		}
+	case meta.OpAppend, meta.OpSubtract:
+		return nil, refuse(kerr.InvalidRequest, "a logger's level is set, it cannot be appended to or subtracted from")
+	default:
+		return nil, refuse(kerr.InvalidRequest, "unknown operation %d on logger %q", c.Op, c.Name)
+	}
+	if c.Name != rootLogger || a.opts.LogLevel == nil {
+		return nil, refuse(kerr.InvalidConfig, "logger %q does not exist", c.Name)
+	}
+	at := slices.IndexFunc(logLevels[:], func(l logLevel) bool { return l.name == strings.ToUpper(*c.Value) })
+	if at < 0 {
+		return nil, refuse(kerr.InvalidConfig, "level %q of logger %s is unknown: expected TRACE, DEBUG, INFO, WARN, ERROR or FATAL", *c.Value, c.Name)
+	}
+	return &logLevels[at], nil
+}

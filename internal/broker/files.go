@@ -1,0 +1,87 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/ottla-io/ottla/internal/storage/vfs"
+)
+
+// The files at the top of a data directory. Everything of ours there is a file: Kafka takes each directory for a partition's.
+const (
+	metaPropertiesFile = "meta.properties"
+	markerFile         = ".kafka_cleanshutdown"
+	manifestFile       = "ottla.manifest"
+	formatFile         = "ottla.format"
+	reserveFile        = "ottla.reserve"
+
+	recoveryPointFile = "recovery-point-offset-checkpoint"
+	startOffsetFile   = "log-start-offset-checkpoint"
+	highWatermarkFile = "replication-offset-checkpoint"
+)
+
+// smallFileMax bounds what is read of a file at the top, in bytes: a manifest of 100,000 partitions has some 10 MiB.
+const smallFileMax = 256 << 20
+
+// readSmall reads a whole file; fs.ErrNotExist if it is not there.
+func readSmall(files vfs.FS, name string) ([]byte, error) {
+	f, err := files.OpenFile(name, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return nil, err
+	}
+	if size > smallFileMax {
+		return nil, fmt.Errorf("%s has %d bytes, the limit is %d", name, size, smallFileMax)
+	}
+	content := make([]byte, size)
+	n, err := f.ReadAt(content, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return content[:n], nil
+}
+
+// writeSmall replaces a file at the top, durably and at once: after a crash it is the old or the new one.
+func writeSmall(files vfs.FS, name string, content []byte) error {
+	temporary := name + ".tmp"
+	if err := writeSynced(files, temporary, content); err != nil {
+		return err
+	}
+	if err := files.Rename(temporary, name); err != nil {
+		return err
+	}
+	return files.SyncDir(".")
+}
+
+func writeSynced(files vfs.FS, name string, content []byte) error {
+	f, err := files.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	if _, err := f.WriteAt(content, 0); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err := f.Sync(); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	return f.Close()
+}
+
+// removeIfThere removes a file, durably; it says whether there was one.
+func removeIfThere(files vfs.FS, name string) (there bool, err error) {
+	err = files.Remove(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, files.SyncDir(".")
+}

@@ -1,0 +1,111 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/ottla-io/ottla/internal/cluster/meta"
+	"github.com/ottla-io/ottla/internal/partition"
+	"github.com/ottla-io/ottla/internal/protocol/topic"
+)
+
+// published is told of each new image. While the broker comes up there is no table to follow with.
+func (b *Broker) published(image *meta.Image, records []meta.Record) {
+	if b.table.Load() != nil {
+		b.follow(image, records)
+	}
+}
+
+// host makes the table of the partitions that the metadata gives this broker. No partition's directory is touched.
+func (b *Broker) host(top *top) {
+	var t table
+	for _, mt := range b.control.Image().Topics {
+		h := &hosted{name: mt.Name, id: mt.ID, slots: make([]*slot, len(mt.Partitions))}
+		for i, p := range mt.Partitions {
+			if b.hosts(p) {
+				h.slots[i] = b.slotFor(top, mt, int32(i))
+			}
+		}
+		t.byName.Set(h.name, h)
+		t.byID.Set(h.id, h)
+	}
+	b.table.Store(&table{byName: t.byName.Freeze(), byID: t.byID.Freeze()})
+}
+
+func (b *Broker) slotFor(top *top, mt *meta.Topic, index int32) *slot {
+	k := partitionKey{mt.Name, index}
+	s := &slot{id: partition.ID{Topic: mt.Name, TopicID: mt.ID, Index: index}, known: top.knownOf(k, mt.ID)}
+	s.mu.there, s.mu.clean = top.dirs[k], b.clean
+	return s
+}
+
+// sweep looks at the directories that are no hosted partition's: what an interrupted deletion left is deleted, all else is
+// left alone.
+func (b *Broker) sweep(top *top) error {
+	for _, dir := range top.deleted {
+		b.deleter.addRenamed(dir)
+	}
+	removed := b.control.TakeRemoved()
+	names := map[string]bool{}
+	for _, name := range removed {
+		names[name] = true
+	}
+	strangers := slices.Clone(top.other)
+	for k := range top.dirs {
+		gone, err := b.sweepOne(k, names, removed)
+		if err != nil {
+			return err
+		}
+		if !gone && !b.knows(k) {
+			strangers = append(strangers, topic.Dir(k.topic, k.index))
+		}
+	}
+	if len(strangers) > 0 {
+		slices.Sort(strangers)
+		b.log.Warn("directories that the metadata does not know are left alone", "dir", b.opts.DataDir, "count", len(strangers),
+			"names", strings.Join(strangers[:min(len(strangers), 10)], " "))
+	}
+	return nil
+}
+
+// sweepOne sets a directory aside if its topic was removed. Only directories that bear the name of a removed topic are looked into.
+func (b *Broker) sweepOne(k partitionKey, names map[string]bool, removed map[topic.ID]string) (gone bool, err error) {
+	if !names[k.topic] {
+		return false, nil
+	}
+	dir := topic.Dir(k.topic, k.index)
+	id, err := readTopicID(b.opts.FS, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		b.log.Warn("cannot tell whose directory this is", "dir", dir, "err", err)
+		return false, nil
+	}
+	if _, was := removed[id]; !was {
+		return false, nil
+	}
+	if err := b.setAside(dir, k.topic, k.index); err != nil {
+		return false, fmt.Errorf("finish the deletion of %s: %w", dir, err)
+	}
+	if s := b.slotOf(k); s != nil {
+		s.mu.Lock()
+		s.mu.there, s.known = false, known{}
+		s.mu.Unlock()
+	}
+	return true, nil
+}
+
+// knows says whether the metadata has a partition of that name here.
+func (b *Broker) knows(k partitionKey) bool { return b.slotOf(k) != nil }
+
+func (b *Broker) slotOf(k partitionKey) *slot {
+	h, ok := b.table.Load().byName.Get(k.topic)
+	if !ok || int(k.index) >= len(h.slots) {
+		return nil
+	}
+	return h.slots[k.index]
+}

@@ -1,0 +1,167 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ottla-io/ottla/internal/cluster/meta"
+	"github.com/ottla-io/ottla/internal/partition"
+	"github.com/ottla-io/ottla/internal/protocol/batch"
+	"github.com/ottla-io/ottla/internal/protocol/topic"
+	"github.com/twmb/franz-go/pkg/kerr"
+)
+
+// Partition finds a partition that this broker hosts and opens it on first touch. Errors are *kerr.Error, perhaps wrapped:
+// UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR.
+func (b *Broker) Partition(topic string, index int32) (*partition.Partition, error) {
+	h, ok := b.table.Load().byName.Get(topic)
+	if !ok {
+		return nil, kerr.UnknownTopicOrPartition
+	}
+	return b.partitionOf(h, index)
+}
+
+// PartitionByID is Partition for a topic id; UNKNOWN_TOPIC_ID if there is none.
+func (b *Broker) PartitionByID(id topic.ID, index int32) (*partition.Partition, error) {
+	h, ok := b.table.Load().byID.Get(id)
+	if !ok {
+		return nil, kerr.UnknownTopicID
+	}
+	return b.partitionOf(h, index)
+}
+
+func (b *Broker) partitionOf(h *hosted, index int32) (*partition.Partition, error) {
+	if index < 0 || int(index) >= len(h.slots) {
+		return nil, kerr.UnknownTopicOrPartition
+	}
+	s := h.slots[index]
+	if s == nil {
+		return nil, kerr.NotLeaderForPartition
+	}
+	if p := s.open.Load(); p != nil {
+		return p, nil
+	}
+	return b.touch(s)
+}
+
+// touch opens a slot's partition, or waits for whoever is opening it.
+func (b *Broker) touch(s *slot) (*partition.Partition, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.open.Load(); p != nil {
+		return p, nil
+	}
+	if s.mu.retired {
+		return nil, kerr.UnknownTopicOrPartition
+	}
+	if f := s.failed.Load(); f != nil {
+		return nil, f.err
+	}
+	if err := b.offline(); err != nil {
+		return nil, fmt.Errorf("%w: %w", kerr.KafkaStorageError, err)
+	}
+	if b.closing.Load() {
+		return nil, fmt.Errorf("%w: the broker is stopping", kerr.NotLeaderForPartition)
+	}
+	image := b.control.Image()
+	placed, ok := placement(image, s.id)
+	if !ok {
+		return nil, kerr.UnknownTopicOrPartition // it is being deleted
+	}
+	p, err := b.openLocked(s, image, placed.LeaderEpoch)
+	if err == nil {
+		return p, nil
+	}
+	b.log.Error("partition is offline: it cannot be opened", "partition", s.id, "dir", s.dir(), "err", err)
+	f := &failure{fmt.Errorf("%w: %s cannot be opened: %w", kerr.KafkaStorageError, s.id, err)}
+	if !lacksRoom(err) { // there may be room later
+		s.failed.Store(f)
+	}
+	return nil, f.err
+}
+
+// openLocked opens s's partition, leads it and shows it.
+func (b *Broker) openLocked(s *slot, image *meta.Image, epoch batch.Epoch) (*partition.Partition, error) {
+	if err := b.clearDir(s); err != nil {
+		return nil, err
+	}
+	opts := b.topicOptionsIn(image, s.id.Topic)
+	p, err := partition.Open(b.opts.FS, s.dir(), s.id, b.Now(), partition.OpenOptions{
+		Options: opts, Clean: s.mu.clean || !s.mu.there,
+		RecoveryPoint: s.known.recoveryPoint, StartOffset: s.known.start, Syncer: b.syncer,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Lead(b.Now(), epoch); err != nil {
+		return nil, errors.Join(err, p.Close(false))
+	}
+	s.mu.there = true
+	s.open.Store(p)
+	b.settle(s, p, image)
+	if err := b.offline(); err != nil {
+		p.Fail(err)
+	}
+	return p, nil
+}
+
+// settle gives p what changed since image: whoever followed the change may have looked before p was shown.
+func (b *Broker) settle(s *slot, p *partition.Partition, image *meta.Image) {
+	s.flushAge.Store(wantsTicks(b.topicOptionsIn(image, s.id.Topic)))
+	for {
+		newest := b.control.Image()
+		if newest == image {
+			return
+		}
+		image = newest
+		b.update(s, p, image)
+	}
+}
+
+// update gives p its settings and its epoch in image.
+func (b *Broker) update(s *slot, p *partition.Partition, image *meta.Image) {
+	placed, ok := placement(image, s.id)
+	if !ok {
+		return // deleted: the deletion follows
+	}
+	opts := b.topicOptionsIn(image, s.id.Topic)
+	p.SetOptions(opts)
+	s.flushAge.Store(wantsTicks(opts))
+	if placed.Leader == b.opts.NodeID && placed.LeaderEpoch > p.LeaderEpoch() {
+		if err := p.Lead(b.Now(), placed.LeaderEpoch); err != nil {
+			b.log.Error("cannot lead partition", "partition", s.id, "epoch", placed.LeaderEpoch, "err", err)
+		}
+	}
+}
+
+// longFlushAge is a flush.ms that nobody waits for.
+const longFlushAge = 30 * 24 * time.Hour
+
+// wantsTicks says whether flush.ms asks for syncs by time.
+func wantsTicks(o partition.Options) bool {
+	return o.Durability == partition.DurabilityMemory && o.FlushAge > 0 && o.FlushAge < longFlushAge
+}
+
+// placement is where image has the partition.
+func placement(image *meta.Image, id partition.ID) (meta.Partition, bool) {
+	t := image.TopicByID(id.TopicID)
+	if t == nil || int(id.Index) >= len(t.Partitions) {
+		return meta.Partition{}, false
+	}
+	return t.Partitions[id.Index], true
+}
+
+// hosts says whether p has a replica here.
+func (b *Broker) hosts(p meta.Partition) bool { return slices.Contains(p.Replicas, b.opts.NodeID) }
+
+// TopicOptions are a topic's effective settings.
+func (b *Broker) TopicOptions(name string) partition.Options {
+	return b.topicOptionsIn(b.control.Image(), name)
+}
+
+// topicOptionsIn are a topic's effective settings in image.
+func (b *Broker) topicOptionsIn(image *meta.Image, name string) partition.Options {
+	return b.opts.Topic.Resolve(image.Config(meta.TopicResource(name)))
+}

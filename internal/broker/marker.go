@@ -1,0 +1,73 @@
+package broker
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"github.com/ottla-io/ottla/internal/storage/vfs"
+)
+
+// marker is .kafka_cleanshutdown, whose mere existence says that the last run stopped cleanly (Kafka's CleanShutdownFileHandler).
+type marker struct {
+	Version     int   `json:"version"`
+	BrokerEpoch int64 `json:"brokerEpoch"`
+}
+
+// noEpoch stands for a broker epoch that is not known.
+const noEpoch = -1
+
+// takeMarker removes the marker, durably, so that a crash from now on is seen as one. clean says that it was there; the epoch is -1 if
+// it does not say (Kafka before 4.0 wrote an empty file).
+func takeMarker(files vfs.FS) (clean bool, epoch int64, err error) {
+	content, err := readSmall(files, markerFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, noEpoch, nil
+	}
+	if err != nil {
+		return false, noEpoch, err
+	}
+	m := marker{BrokerEpoch: noEpoch}
+	if json.Unmarshal(content, &m) != nil {
+		m.BrokerEpoch = noEpoch
+	}
+	_, err = removeIfThere(files, markerFile)
+	return true, m.BrokerEpoch, err
+}
+
+// writeMarker is the last thing a clean stop does.
+func writeMarker(files vfs.FS, epoch int64) error {
+	content, err := json.Marshal(marker{BrokerEpoch: epoch})
+	if err != nil {
+		return err
+	}
+	return writeSmall(files, markerFile, content)
+}
+
+// formatLevel is the newest layout of a data directory that this program knows. It rises when an older program would misread what a
+// newer one wrote.
+const formatLevel = 1
+
+// checkFormat refuses a directory that a newer program has written to, and writes our level into one that has none or a lower one.
+func checkFormat(files vfs.FS, dir string) error {
+	content, err := readSmall(files, formatFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	level := 0
+	if err == nil {
+		if level, err = strconv.Atoi(strings.TrimSpace(string(content))); err != nil || level < 1 {
+			return fmt.Errorf("%s/%s holds %.20q, a number of 1 or more is needed", dir, formatFile, content)
+		}
+	}
+	switch {
+	case level > formatLevel:
+		return fmt.Errorf("data directory %s has on-disk format %d, this program knows up to %d: start the newer program that wrote it", dir, level, formatLevel)
+	case level < formatLevel:
+		return writeSmall(files, formatFile, fmt.Appendf(nil, "%d\n", formatLevel))
+	}
+	return nil
+}

@@ -1,0 +1,202 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+
+	"github.com/ottla-io/ottla/internal/cluster/controller"
+	"github.com/ottla-io/ottla/internal/protocol/topic"
+	"github.com/ottla-io/ottla/internal/storage/log"
+	"github.com/ottla-io/ottla/internal/storage/vfs"
+)
+
+// Open locks the data directory, loads the metadata log and makes the partitions ready to be opened. ctx bounds the opening only.
+func Open(ctx context.Context, opts Options) (*Broker, error) {
+	opts = opts.withDefaults()
+	b := &Broker{opts: opts, log: opts.Log, deleter: newDeleter()}
+	b.stopped, b.stop = context.WithCancel(context.Background())
+	b.syncer = newSyncer(opts.Clock, opts.OnSync, b.syncFailed)
+	b.space = newSpace(opts.FS, opts.ReserveBytes, opts.Log)
+	if !opts.NoLock {
+		lock, err := vfs.Lock(opts.DataDir)
+		if err != nil {
+			return nil, err
+		}
+		b.lock = lock
+	}
+	if err := b.load(ctx); err != nil {
+		return nil, errors.Join(err, b.abandon())
+	}
+	return b, nil
+}
+
+// abandon gives back what an Open that failed has taken.
+func (b *Broker) abandon() error {
+	b.stop()
+	var err error
+	if b.metadata != nil {
+		err = b.metadata.Close(false)
+	}
+	return errors.Join(err, b.unlock())
+}
+
+func (b *Broker) unlock() error {
+	if b.lock == nil {
+		return nil
+	}
+	return b.lock.Release()
+}
+
+// load brings the broker up. Until the marker is gone nothing but the files of the next lines is written.
+func (b *Broker) load(ctx context.Context) (err error) {
+	if err := b.space.makeRoom(); err != nil {
+		return err
+	}
+	files := b.opts.FS
+	if b.properties, err = loadMetaProperties(files, b.opts.DataDir, b.opts.NodeID, b.opts.ClusterID); err != nil {
+		return err
+	}
+	if err := checkFormat(files, b.opts.DataDir); err != nil {
+		return err
+	}
+	clean, lastEpoch, err := takeMarker(files)
+	if err != nil {
+		return err
+	}
+	b.clean = clean
+	top, err := b.readTop(lastEpoch)
+	if err != nil {
+		return err
+	}
+	if err := b.openMetadata(top); err != nil {
+		return err
+	}
+	adopted, err := b.findAdoptable(top)
+	if err != nil {
+		return err
+	}
+	b.epoch, err = b.control.Start(ctx, controller.Node{
+		ID: b.opts.NodeID, Incarnation: randomID(), Rack: b.opts.Rack, Endpoints: b.opts.Advertise,
+		Directory: b.properties.directoryID, Unclean: !clean, Adopt: adopted,
+	})
+	if err != nil {
+		return fmt.Errorf("register with the metadata log: %w", err)
+	}
+	b.host(top)
+	if err := b.sweep(top); err != nil {
+		return err
+	}
+	b.space.keepReserve()
+	return nil
+}
+
+// metadataKey is the metadata log in the files at the top.
+var metadataKey = partitionKey{topic: topic.ClusterMetadata}
+
+// openMetadata replays the metadata log.
+func (b *Broker) openMetadata(top *top) error {
+	dir := topic.Dir(topic.ClusterMetadata, 0)
+	state, err := controller.LoadSnapshot(b.opts.FS, dir, b.properties.clusterID, b.opts.NodeID, func(err error) {
+		b.log.Warn("metadata snapshot skipped", "err", err)
+	})
+	if err != nil {
+		return err
+	}
+	b.metadata, err = log.Open(b.opts.FS, dir, b.Now(), log.OpenOptions{
+		Options: metadataOptions(), Clean: b.clean,
+		RecoveryPoint: top.recoveryPoints[metadataKey], StartOffset: top.starts[metadataKey],
+	})
+	if err != nil {
+		return fmt.Errorf("open the metadata log: %w", err)
+	}
+	journal := controller.NewLocal(b.metadata, b.opts.Clock)
+	b.control, err = controller.Open(journal, state, b.published)
+	return err
+}
+
+// metadataOptions are the settings of the metadata log: nothing of it is ever retained away, since snapshots are not written yet.
+func metadataOptions() log.Options {
+	return log.Options{
+		SegmentBytes: 1 << 30, SegmentAge: math.MaxInt64, IndexInterval: 4096, IndexBytesMax: 10 << 20,
+		RetentionBytes: -1, RetentionAge: -1,
+	}
+}
+
+// top is what stands at the top of the data directory when the broker comes up.
+type top struct {
+	recoveryPoints checkpoint
+	starts         checkpoint
+	highWatermarks checkpoint
+	manifest       manifest // nil if there is none to be believed
+	// dirs are the partitions' directories, by what they are named for; other lists the rest.
+	dirs        map[partitionKey]bool
+	deleted     []string
+	other       []string
+	hasMetadata bool
+}
+
+// readTop reads the checkpoints, the manifest and the names of the directories.
+func (b *Broker) readTop(lastEpoch int64) (*top, error) {
+	files := b.opts.FS
+	report := func(err error) {
+		b.log.Warn("file in the data directory is damaged", "dir", b.opts.DataDir, "err", err)
+	}
+	t := &top{dirs: map[partitionKey]bool{}}
+	for _, c := range []struct {
+		name string
+		to   *checkpoint
+	}{{recoveryPointFile, &t.recoveryPoints}, {startOffsetFile, &t.starts}, {highWatermarkFile, &t.highWatermarks}} {
+		var err error
+		if *c.to, err = readCheckpoint(files, c.name, report); err != nil {
+			return nil, err
+		}
+	}
+	if b.clean {
+		var err error
+		if t.manifest, err = readManifest(files, lastEpoch, report); err != nil {
+			return nil, err
+		}
+	}
+	entries, err := files.ReadDir(".")
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		t.note(e)
+	}
+	return t, nil
+}
+
+func (t *top) note(e fs.DirEntry) {
+	if !e.IsDir() {
+		return
+	}
+	name, index, ok := topic.ParseDir(e.Name())
+	switch {
+	case topic.IsDeleteDir(e.Name()):
+		t.deleted = append(t.deleted, e.Name())
+	case !ok:
+		t.other = append(t.other, e.Name())
+	case name == topic.ClusterMetadata:
+		t.hasMetadata = true
+	default:
+		t.dirs[partitionKey{name, index}] = true
+	}
+}
+
+// knownOf is what the files at the top say of a partition.
+func (t *top) knownOf(k partitionKey, id topic.ID) known {
+	n := known{recoveryPoint: t.recoveryPoints[k], highWatermark: t.highWatermarks[k]}
+	n.start = t.starts[k]
+	n.size = sizeUnknown
+	if f, ok := t.manifest[k]; ok && f.id == id {
+		n.facts = f
+	}
+	return n
+}
+
+// sizeUnknown stands for the size of a partition that no manifest tells of.
+const sizeUnknown int64 = -1

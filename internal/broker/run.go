@@ -1,0 +1,158 @@
+package broker
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// How often the broker looks at what no setting times.
+const (
+	spaceEvery = time.Second
+	flushEvery = 500 * time.Millisecond
+)
+
+// Run syncs, retains, checkpoints, recovers and deletes until ctx ends or Close is called; it returns when all that it started has
+// ended. Partitions that asked for a sync get it before.
+func (b *Broker) Run(ctx context.Context) error {
+	if !b.enter() {
+		return nil
+	}
+	defer b.runs.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(b.stopped, cancel)()
+
+	var syncers, others sync.WaitGroup
+	for range b.opts.SyncWorkers {
+		syncers.Go(b.syncer.work)
+	}
+	others.Go(func() { b.recoverAll(ctx) })
+	others.Go(func() { b.runDeleter(ctx) })
+	others.Go(func() { every(ctx, b.opts.MaintainInterval, b.maintain) })
+	others.Go(func() { every(ctx, flushEvery, b.flushOld) })
+	others.Go(func() { every(ctx, spaceEvery, func(context.Context) { b.space.check() }) })
+	others.Go(func() { every(ctx, b.opts.CheckpointEvery, func(context.Context) { b.checkpoint() }) })
+	<-ctx.Done()
+	others.Wait()
+	b.syncer.stop()
+	syncers.Wait()
+	return nil
+}
+
+// enter counts a Run in; false if Close has begun.
+func (b *Broker) enter() bool {
+	b.entry.Lock()
+	defer b.entry.Unlock()
+	if b.closing.Load() {
+		return false
+	}
+	b.runs.Add(1)
+	return true
+}
+
+// every calls fn at each interval until ctx ends.
+func every(ctx context.Context, interval time.Duration, fn func(context.Context)) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			fn(ctx)
+		}
+	}
+}
+
+// maintain rolls, retains and expires in every partition. One that nobody has touched is opened for it, unless it is known to be empty.
+func (b *Broker) maintain(ctx context.Context) {
+	for _, s := range b.table.Load().slots() {
+		if ctx.Err() != nil || b.offline() != nil {
+			return
+		}
+		p := s.open.Load()
+		if p == nil {
+			if !s.worthOpening() {
+				continue
+			}
+			var err error
+			if p, err = b.touch(s); err != nil {
+				continue // logged where it was found
+			}
+		}
+		if err := p.Maintain(b.Now()); err != nil {
+			b.log.Warn("retention or roll failed", "partition", s.id, "err", err)
+		}
+	}
+}
+
+// worthOpening says that the partition has a directory that may hold records.
+func (s *slot) worthOpening() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.there && !s.mu.retired && s.known.size != 0 && s.failed.Load() == nil
+}
+
+// flushOld lets partitions whose topic has flush.ms ask for their sync.
+func (b *Broker) flushOld(context.Context) {
+	b.table.Load().all(func(s *slot) {
+		if !s.flushAge.Load() {
+			return
+		}
+		if p := s.open.Load(); p != nil {
+			if err := p.Maintain(b.Now()); err != nil {
+				b.log.Warn("flush by age failed", "partition", s.id, "err", err)
+			}
+		}
+	})
+}
+
+// recoverAll opens every partition that has a directory after a start that was not clean; those that are touched first are recovered by
+// whoever touches them.
+func (b *Broker) recoverAll(ctx context.Context) {
+	if b.clean {
+		return
+	}
+	var waiting []*slot
+	for _, s := range b.table.Load().slots() {
+		if s.open.Load() == nil && s.worthOpening() {
+			waiting = append(waiting, s)
+		}
+	}
+	b.recovering.Store(int64(len(waiting)))
+	if len(waiting) > 0 {
+		b.log.Info("the last run did not stop cleanly: recovering in the background", "partitions", len(waiting))
+	}
+	work := make(chan *slot)
+	var workers sync.WaitGroup
+	for range b.opts.RecoveryWorkers {
+		workers.Go(func() {
+			for s := range work {
+				_, _ = b.touch(s) // logged where it is found
+				b.recovering.Add(-1)
+			}
+		})
+	}
+	for _, s := range waiting {
+		if ctx.Err() != nil {
+			break
+		}
+		work <- s
+	}
+	close(work)
+	workers.Wait()
+	if len(waiting) > 0 && ctx.Err() == nil {
+		b.log.Info("recovery is done", "partitions", len(waiting))
+	}
+}
+
+// checkpoint writes the checkpoints at the top. Want of room is no harm: the old ones stand.
+func (b *Broker) checkpoint() {
+	if b.offline() != nil {
+		return
+	}
+	if err := b.writeCheckpoints(); err != nil {
+		b.log.Warn("cannot write checkpoints", "dir", b.opts.DataDir, "err", err)
+	}
+}

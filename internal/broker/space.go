@@ -1,0 +1,98 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"sync/atomic"
+
+	"github.com/ottla-io/ottla/internal/storage/vfs"
+	"github.com/twmb/franz-go/pkg/kerr"
+)
+
+// space watches the room on the disk. Below low, produces are refused until there is twice as much; a reserve file keeps a little
+// room for the start on a full disk.
+type space struct {
+	files vfs.FS
+	log   *slog.Logger
+	low   int64 // bytes
+	full  atomic.Bool
+}
+
+// Defaults: lowBytes of a large disk, one lowPart-th of a small one; the reserve file is a reservePart-th of low.
+const (
+	lowBytes    = 64 << 20
+	lowPart     = 50
+	reservePart = 8
+)
+
+func newSpace(files vfs.FS, low int64, log *slog.Logger) *space {
+	s := &space{files: files, log: log, low: low}
+	if room, err := files.Space(); low == 0 && err == nil {
+		s.low = min(lowBytes, room.Total/lowPart)
+	}
+	return s
+}
+
+// check looks at the disk and sets the flag, with hysteresis.
+func (s *space) check() {
+	room, err := s.files.Space()
+	if err != nil || s.low <= 0 {
+		return
+	}
+	switch full := s.full.Load(); {
+	case !full && room.Free < s.low:
+		s.full.Store(true)
+		s.log.Error("disk is nearly full: produces are refused until there is room", "free", room.Free, "limit", s.low, "again", 2*s.low)
+	case full && room.Free >= 2*s.low:
+		s.full.Store(false)
+		s.log.Info("there is room on the disk again: produces are accepted", "free", room.Free)
+		s.keepReserve()
+	}
+}
+
+// writable is nil, or KAFKA_STORAGE_ERROR while the disk is nearly full.
+func (s *space) writable() error {
+	if s.full.Load() {
+		return fmt.Errorf("%w: less than %d bytes are free on the disk; delete topics or records, or make room", kerr.KafkaStorageError, s.low)
+	}
+	return nil
+}
+
+func (s *space) reserveBytes() int64 { return s.low / reservePart }
+
+// makeRoom removes the reserve file when the disk is so full that the start itself could fail.
+func (s *space) makeRoom() error {
+	room, err := s.files.Space()
+	if err != nil || room.Free >= s.reserveBytes() {
+		return nil
+	}
+	if err := s.files.Remove(reserveFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove %s from a full disk: %w", reserveFile, err)
+	}
+	s.check()
+	return nil
+}
+
+// keepReserve writes the reserve file if there is room for it and to spare. Not having one is no error.
+func (s *space) keepReserve() {
+	s.check()
+	room, err := s.files.Space()
+	if err != nil || s.low <= 0 || room.Free < 2*s.low {
+		return
+	}
+	f, err := s.files.OpenFile(reserveFile, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		s.log.Warn("cannot write the reserve file", "err", err)
+		return
+	}
+	defer f.Close()
+	if size, err := f.Size(); err == nil && size == s.reserveBytes() {
+		return
+	}
+	if err := errors.Join(f.Truncate(0), f.Preallocate(s.reserveBytes())); err != nil {
+		s.log.Warn("cannot write the reserve file", "err", err)
+	}
+}

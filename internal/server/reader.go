@@ -1,0 +1,204 @@
+package server
+
+import (
+	"errors"
+	"io"
+	"syscall"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/ottla-io/ottla/internal/api"
+	"github.com/ottla-io/ottla/internal/protocol/wire"
+)
+
+// loan is what a reader needs while it has something to parse; idle connections have none.
+type loan struct {
+	requests [queueMax + 1]api.Request // one more than a run: a late request stands behind it
+	run      []*api.Request
+	sizes    [queueMax + 1]int64
+	replies  [queueMax + 1]api.Reply
+}
+
+func newLoan() *loan { return &loan{run: make([]*api.Request, 0, queueMax+1)} }
+
+// empty forgets the run.
+func (l *loan) empty() {
+	for _, req := range l.run {
+		*req = api.Request{}
+	}
+	clear(l.replies[:len(l.run)])
+	l.run = l.run[:0]
+}
+
+func (c *conn) giveLoan() {
+	if c.loan != nil {
+		c.srv.loans.Put(c.loan)
+		c.loan = nil
+	}
+}
+
+// fill reads what the socket has, once, and waits if that is nothing. It holds no buffer while it waits, but for the frame that has begun.
+func (c *conn) fill() error {
+	for {
+		if c.stopping.Load() {
+			return errClosed
+		}
+		if err := c.room(); err != nil {
+			return err
+		}
+		n, err := c.readSome()
+		switch {
+		case n > 0:
+			c.in.w += n
+			return nil
+		case isTimeout(err):
+			if err := c.expired(); err != nil {
+				return err
+			}
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// readSome reads once.
+func (c *conn) readSome() (int, error) {
+	if c.raw != nil {
+		c.readN, c.readErr = 0, nil
+		if err := c.raw.Read(c.readFunc); err != nil {
+			return 0, err
+		}
+		return c.readN, c.readErr
+	}
+	if c.in.buf == nil { // it is held while it waits, so it is a small one
+		c.in.buf = c.in.pool.lend(smallBuffer)
+	}
+	c.giveLoan()
+	c.arm(time.Now())
+	return c.nc.Read(c.in.space())
+}
+
+// readReady is called with the socket's descriptor at once, and again whenever there may be something to read, until it reports true.
+func (c *conn) readReady(fd uintptr) bool {
+	c.in.lend()
+	for {
+		n, err := syscall.Read(int(fd), c.in.space())
+		switch {
+		case errors.Is(err, syscall.EINTR):
+			continue
+		case errors.Is(err, syscall.EAGAIN):
+			c.park()
+			return false
+		}
+		if n == 0 && err == nil {
+			err = io.EOF
+		}
+		c.readN, c.readErr = max(n, 0), err
+		return true
+	}
+}
+
+// park gives up what an idle connection does not need.
+func (c *conn) park() {
+	c.in.shrink()
+	if c.in.buf == nil || len(c.in.buf.b) <= freeBuffer {
+		c.discharge()
+	}
+	c.giveLoan()
+	c.arm(time.Now())
+}
+
+// drain parses every whole frame that was read and begins them: runs of early requests together, any other by itself. Replies
+// that are ready leave in one write.
+func (c *conn) drain() error {
+	if c.loan == nil {
+		c.loan = c.srv.loans.Get().(*loan)
+	}
+	c.active = time.Now()
+	for {
+		req, err := c.nextRequest()
+		if req == nil {
+			return errors.Join(c.begin(), err)
+		}
+		early := c.srv.opts.Handler.Early(req.Key)
+		if !early || len(c.loan.run) >= c.queue.room() {
+			if req, err = c.pause(req, early); err != nil {
+				return err
+			}
+		}
+		c.loan.run = append(c.loan.run, req)
+		if !early {
+			if err := c.begin(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// pause begins the requests before req and waits until req may be begun: an early one needs room, any other that all replies have
+// left. It returns req, which is the first of the next run.
+func (c *conn) pause(req *api.Request, early bool) (*api.Request, error) {
+	l := c.loan
+	next, size := *req, l.sizes[len(l.run)]
+	if err := c.begin(); err != nil {
+		return nil, err
+	}
+	ready := c.queue.idle
+	if early {
+		ready = func() bool { return c.queue.room() > 0 }
+	}
+	if !ready() {
+		if !c.queue.await(c.ctx, ready) {
+			return nil, errClosed
+		}
+		c.active = time.Now()
+	}
+	l.requests[0], l.sizes[0] = next, size
+	return &l.requests[0], nil
+}
+
+// nextRequest parses the next frame; nil if there is no whole one.
+func (c *conn) nextRequest() (*api.Request, error) {
+	limit := freshFrameMax
+	if c.open {
+		limit = c.srv.opts.MaxFrame
+	}
+	frame, err := c.in.next(min(limit, c.srv.opts.MaxFrame))
+	if frame == nil {
+		return nil, err
+	}
+	c.frameSince = time.Time{}
+	h, body, err := wire.ParseHeader(frame)
+	if err != nil && !(h.Key == kmsg.ApiVersions && errors.Is(err, wire.ErrUnsupportedVersion)) {
+		return nil, badFrame(err)
+	}
+	i := len(c.loan.run)
+	c.loan.requests[i] = api.Request{Header: h, Body: body, Conn: &c.info, Received: c.active}
+	c.loan.sizes[i] = int64(len(frame) + sizePrefix)
+	return &c.loan.requests[i], nil
+}
+
+// begin begins the run, queues its replies and sends what is ready.
+func (c *conn) begin() error {
+	l := c.loan
+	if len(l.run) == 0 {
+		return nil
+	}
+	n, err := c.srv.opts.Handler.Begin(c.ctx, c.active, l.run, l.replies[:len(l.run)])
+	for i, req := range l.run[:n] {
+		e := entry{reply: l.replies[i], key: req.Key, version: req.Version, received: req.Received, in: l.sizes[i]}
+		if e.reply == nil {
+			c.srv.opts.Observer.Answered(e.key, e.version, time.Since(e.received), e.in, 0)
+			continue
+		}
+		e.held = e.reply.Held()
+		c.queue.push(e)
+	}
+	l.empty()
+	c.open = c.open || n > 0
+	if err != nil {
+		err = badFrame(err)
+	}
+	return errors.Join(c.answer(), err)
+}

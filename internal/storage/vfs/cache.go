@@ -1,0 +1,151 @@
+package vfs
+
+import (
+	"io/fs"
+	"os"
+	"sync"
+)
+
+// createFlags are left out when a file is opened again.
+const createFlags = os.O_CREATE | os.O_EXCL | os.O_TRUNC
+
+// FileCache is an FS whose files open their descriptors when they are used. See Cache.
+type FileCache struct {
+	base  FS
+	ring  ring
+	names struct {
+		// RWMutex is held for reading while a file is opened by a name, for writing while names change.
+		sync.RWMutex
+		tree nameTree
+	}
+}
+
+// Cache bounds the descriptors that files opened through it hold on base. At most maxOpen (at least 1) are open
+// at a time; the one longest out of use, about, is closed for the next. More are open only while that many must not
+// be closed: in use by a read, write or WithFd, written to since their last successful Sync (their error would be
+// lost), or of files whose name is gone. Names must change through the cache, which follows renames.
+func Cache(base FS, maxOpen int) *FileCache {
+	c := &FileCache{base: base}
+	c.ring.max = max(1, maxOpen)
+	return c
+}
+
+// Descriptors counts those open now, or about to be.
+func (c *FileCache) Descriptors() int {
+	c.ring.mu.Lock()
+	defer c.ring.mu.Unlock()
+	return c.ring.mu.open
+}
+
+// OpenFile implements FS. It opens the file at once, and again later without the flags that create and cut.
+func (c *FileCache) OpenFile(name string, flag int) (File, error) {
+	name, err := checkOpen(name, flag)
+	if err != nil {
+		return nil, err
+	}
+	c.names.RLock()
+	defer c.names.RUnlock()
+	f := &cachedFile{cache: c, opened: name, flag: flag &^ createFlags}
+	f.node = c.names.tree.attach(name, f)
+	d, err := c.openDescriptor(f, name, flag)
+	if err != nil {
+		c.names.tree.detach(f)
+		return nil, err
+	}
+	f.current.Store(d)
+	d.unpin()
+	return f, nil
+}
+
+// Remove implements FS.
+func (c *FileCache) Remove(name string) error {
+	name, err := cleanEntry("remove", name)
+	if err != nil {
+		return err
+	}
+	c.names.Lock()
+	defer c.names.Unlock()
+	return c.unnameLocked(name, func() error { return c.base.Remove(name) })
+}
+
+// RemoveAll implements FS. When it fails, the open files below name keep their descriptors, gone or not.
+func (c *FileCache) RemoveAll(name string) error {
+	name, err := cleanEntry("removeall", name)
+	if err != nil {
+		return err
+	}
+	c.names.Lock()
+	defer c.names.Unlock()
+	var failed error
+	err = c.unnameLocked(name, func() error {
+		failed = c.base.RemoveAll(name)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return failed
+}
+
+// Rename implements FS.
+func (c *FileCache) Rename(from, to string) error {
+	from, err := cleanEntry("rename", from)
+	if err != nil {
+		return err
+	}
+	to, err = cleanEntry("rename", to)
+	if err != nil {
+		return err
+	}
+	if from == to {
+		return c.base.Rename(from, to)
+	}
+	c.names.Lock()
+	defer c.names.Unlock()
+	err = c.unnameLocked(to, func() error { return c.base.Rename(from, to) })
+	if err == nil {
+		c.names.tree.move(from, to)
+	}
+	return err
+}
+
+// unnameLocked runs change, which takes name from its files. Those that are open here get a descriptor before
+// that, and keep it until they are closed, for nothing could open them again.
+func (c *FileCache) unnameLocked(name string, change func() error) error {
+	files := c.names.tree.below(name)
+	for i, f := range files {
+		if err := f.hold(); err != nil {
+			releaseAll(files[:i])
+			return err
+		}
+	}
+	if err := change(); err != nil {
+		releaseAll(files)
+		return err
+	}
+	for _, f := range files {
+		c.names.tree.detach(f)
+	}
+	return nil
+}
+
+func releaseAll(files []*cachedFile) {
+	for _, f := range files {
+		f.release()
+	}
+}
+
+// MkdirAll implements FS.
+func (c *FileCache) MkdirAll(name string) error { return c.base.MkdirAll(name) }
+
+// ReadDir implements FS.
+func (c *FileCache) ReadDir(name string) ([]fs.DirEntry, error) { return c.base.ReadDir(name) }
+
+// Stat implements FS.
+func (c *FileCache) Stat(name string) (fs.FileInfo, error) { return c.base.Stat(name) }
+
+// SyncDir implements FS.
+func (c *FileCache) SyncDir(name string) error { return c.base.SyncDir(name) }
+
+// Space implements FS.
+func (c *FileCache) Space() (Space, error) { return c.base.Space() }

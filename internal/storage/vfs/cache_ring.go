@@ -1,0 +1,155 @@
+package vfs
+
+import "sync"
+
+// ring counts the open descriptors and chooses which to close, by the clock algorithm: a hand goes round and takes
+// the first that nobody used since it last came by. That is close to the least recently used, and a use only sets
+// a bit. Descriptors with unsynced writes are parked outside until they are synced, so that many of them do not
+// slow the hand down.
+type ring struct {
+	max int
+	mu  struct {
+		sync.Mutex
+		open int // descriptors open, being opened or being closed
+		list []*descriptor
+		hand int
+	}
+}
+
+// reserve counts one descriptor more, having closed what must go for it.
+func (r *ring) reserve() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.shrinkLocked(r.max - 1)
+	r.mu.open++
+}
+
+// giveBack counts one descriptor less.
+func (r *ring) giveBack() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mu.open--
+}
+
+// shrinkLocked closes descriptors until at most limit are open or no more may be closed. It lets go of the lock while it closes.
+func (r *ring) shrinkLocked(limit int) {
+	for r.mu.open > limit {
+		d := r.victimLocked()
+		if d == nil {
+			return
+		}
+		r.mu.Unlock()
+		_ = d.file.Close() // nothing was written that a Sync has not covered
+		r.mu.Lock()
+		r.mu.open--
+	}
+}
+
+// victimLocked takes a descriptor out of the ring and from its owner, or returns nil after two rounds.
+func (r *ring) victimLocked() *descriptor {
+	for range 2 * len(r.mu.list) {
+		if len(r.mu.list) == 0 {
+			break
+		}
+		r.mu.hand %= len(r.mu.list)
+		d := r.mu.list[r.mu.hand]
+		switch {
+		case d.used.Swap(false):
+			r.mu.hand++
+		case !d.pins.CompareAndSwap(0, gone):
+			r.mu.hand++ // in use
+		case d.dirty(): // looked at once claimed, so that no write can come between
+			d.pins.Store(0)
+			r.parkLocked(d)
+		default:
+			r.removeLocked(d)
+			d.owner.current.CompareAndSwap(d, nil)
+			return d
+		}
+	}
+	return nil
+}
+
+// parkLocked takes d out until unpark. It looks at d again because a Sync may have missed the mark.
+func (r *ring) parkLocked(d *descriptor) {
+	r.removeLocked(d)
+	d.parked.Store(true)
+	r.unparkLocked(d)
+}
+
+func (r *ring) unparkLocked(d *descriptor) {
+	if d.parked.Load() && !d.held && !d.dirty() {
+		d.parked.Store(false)
+		r.addLocked(d)
+	}
+}
+
+// unpark puts d back once it is synced.
+func (r *ring) unpark(d *descriptor) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.unparkLocked(d)
+	r.shrinkLocked(r.max)
+}
+
+func (r *ring) add(d *descriptor) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.addLocked(d)
+}
+
+// hold takes d out for good.
+func (r *ring) hold(d *descriptor) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d.held = true
+	r.removeLocked(d)
+}
+
+// release undoes hold.
+func (r *ring) release(d *descriptor) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d.held = false
+	d.parked.Store(false)
+	r.addLocked(d)
+	r.shrinkLocked(r.max)
+}
+
+// take takes f's descriptor, if it has one, out of the ring and from f.
+func (r *ring) take(f *cachedFile) *descriptor {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d := f.current.Swap(nil)
+	if d != nil {
+		d.held = true
+		r.removeLocked(d)
+	}
+	return d
+}
+
+// currentOf returns f's descriptor when the ring is not about to decide on it.
+func (r *ring) currentOf(f *cachedFile) *descriptor {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return f.current.Load()
+}
+
+func (r *ring) addLocked(d *descriptor) {
+	if d.slot < 0 {
+		d.slot = len(r.mu.list)
+		r.mu.list = append(r.mu.list, d)
+	}
+}
+
+func (r *ring) removeLocked(d *descriptor) {
+	if d.slot < 0 {
+		return
+	}
+	last := len(r.mu.list) - 1
+	moved := r.mu.list[last]
+	r.mu.list[d.slot], moved.slot = moved, d.slot
+	r.mu.list[last] = nil
+	r.mu.list = r.mu.list[:last]
+	d.slot = -1
+}
