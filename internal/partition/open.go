@@ -16,6 +16,7 @@ type OpenOptions struct {
 	Clean         bool         // see log.OpenOptions
 	RecoveryPoint batch.Offset // see log.OpenOptions
 	StartOffset   batch.Offset // see log.OpenOptions
+	OnRewrite     func() error // see log.OpenOptions
 	Syncer        Syncer       // told of what wants a sync; nil: nobody is
 }
 
@@ -33,8 +34,8 @@ func Open(fs vfs.FS, dir string, id ID, now time.Time, opts OpenOptions) (*Parti
 	p.mu.now = now
 	p.log, err = log.Open(fs, dir, now, log.OpenOptions{
 		Options: opts.Log, Clean: opts.Clean, RecoveryPoint: opts.RecoveryPoint, StartOffset: opts.StartOffset,
-		Compacted: opts.Compact,
-		OnRoll:    func(base batch.Offset) error { return p.writeSnapshotLocked(base, false) },
+		Compacted: opts.Compact, OnRewrite: opts.OnRewrite,
+		OnRoll: func(base batch.Offset) error { return p.writeSnapshotLocked(base, false) },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", dir, err)
@@ -54,6 +55,7 @@ func (p *Partition) load(metadata, sync bool) error {
 		if err := writeMetadata(p.fs, p.dir, p.id.TopicID); err != nil {
 			return err
 		}
+		p.log.DirChanged()
 	}
 	if sync {
 		if _, err := p.log.Sync(); err != nil {

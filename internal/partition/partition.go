@@ -144,12 +144,8 @@ func (p *Partition) carryOut(effects replica.Effects) {
 	}
 }
 
-// RecoveryPoint is the end of the last sync, for the recovery-point-offset-checkpoint.
-func (p *Partition) RecoveryPoint() batch.Offset {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.mu.replica.Durable()
-}
+// RecoveryPoint is the end of the last sync of the log's own files, for the recovery-point-offset-checkpoint.
+func (p *Partition) RecoveryPoint() batch.Offset { return p.log.RecoveryPoint() }
 
 // Size is the bytes of the partition's segments.
 func (p *Partition) Size() int64 { return p.log.Size() }

@@ -8,6 +8,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/ottla-io/ottla/internal/partition/replica"
+	"github.com/ottla-io/ottla/internal/protocol/batch"
+	"github.com/ottla-io/ottla/internal/protocol/topic"
 	"github.com/ottla-io/ottla/internal/storage/log"
 )
 
@@ -23,11 +25,54 @@ func (p *Partition) Sync() error {
 		p.end(p.offline(fmt.Errorf("sync %s: %w", p.dir, err)))
 		return p.failure.Load().cause()
 	}
+	p.synced(end)
+	return nil
+}
+
+// synced takes the result of a sync, or of a journal's.
+func (p *Partition) synced(end batch.Offset) {
 	p.mu.Lock()
 	effects := p.stepLocked(p.mu.now, replica.Synced{End: end})
 	p.mu.Unlock()
 	p.carryOut(effects)
-	return nil
+}
+
+// Settle makes what a journal holds of the partition durable in its own files. A partition that is offline for another reason than
+// its disk is settled too: what was acknowledged stays. One that was closed has settled, or its topic is deleted.
+func (p *Partition) Settle() error {
+	end, err := p.log.Sync()
+	f := p.failure.Load()
+	switch {
+	case err == nil && f == nil:
+		p.synced(end)
+		return nil
+	case err == nil:
+		return nil
+	case f != nil && errors.Is(err, log.ErrClosed):
+		return f.cause()
+	}
+	p.end(p.offline(fmt.Errorf("sync %s: %w", p.dir, err)))
+	return p.failure.Load().cause()
+}
+
+// Pending is the number of published bytes that are durable nowhere.
+func (p *Partition) Pending() int64 { return p.log.Pending() }
+
+// TakeTail takes what a journal may make durable in the place of Sync; see log.TakeTail. The caller must call
+// Journaled with it. A topic without an id has none: a journal could not tell whose it is.
+func (p *Partition) TakeTail() (log.Tail, bool) {
+	if p.failure.Load() != nil || p.id.TopicID == (topic.ID{}) {
+		return log.Tail{}, false
+	}
+	return p.log.TakeTail()
+}
+
+// Journaled gives a tail back. Durable says that a journal has synced it; the high watermark advances then as after a Sync.
+func (p *Partition) Journaled(t log.Tail, durable bool) {
+	t.Done(durable)
+	if durable {
+		p.synced(t.End)
+	}
 }
 
 // failure is why a partition answers nothing any more.

@@ -32,6 +32,13 @@ func (e *epochs) all() []epochStart {
 	return nil
 }
 
+// behind says that the file is to be written.
+func (e *epochs) behind() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.mu.dirty
+}
+
 func (e *epochs) latest() batch.Epoch {
 	if list := e.all(); len(list) > 0 {
 		return list[len(list)-1].epoch

@@ -34,6 +34,9 @@ type OpenOptions struct {
 	// Compacted: the topic is or was compacted, so offsets may be missing between segments too. Without it a hole between
 	// two segments past the recovery point is a torn tail, and what follows it is cut.
 	Compacted bool
+	// OnRewrite is called, with nothing unsynced, before published bytes are cut or replaced: whoever keeps copies of them (a
+	// journal) forgets them, durably. After an error the log is as it was. It must not call the log. Nil: nobody does.
+	OnRewrite func() error
 	// OnRoll is called with the new segment's base offset, under the appender's exclusion, before a group
 	// that starts that segment is written: the partition writes its producer snapshot here.
 	OnRoll func(base batch.Offset) error
@@ -47,12 +50,16 @@ type Log struct {
 	opened time.Time
 	opts   atomic.Pointer[Options]
 
+	onRewrite func() error
+
 	segs    atomic.Pointer[[]*segment.Segment] // ascending by base, never empty; the last one is active
 	head    head
 	start   atomic.Int64
 	bytes   atomic.Int64 // of all segments
 	written atomic.Int64 // bytes appended since opening, and recovered then
-	synced  atomic.Int64 // of written
+	synced  atomic.Int64 // of written, in the segments' files
+	durable atomic.Int64 // of written: synced, or in a journal
+	point   atomic.Int64 // the offset below which everything is synced in the segments' files
 	epochs  epochs
 	hints   hints
 	failure atomic.Pointer[failure]
@@ -62,7 +69,8 @@ type Log struct {
 	vec    [][]byte
 	jitter int64 // ms by which this segment rolls earlier
 
-	syncing sync.Mutex // one Sync at a time, and none beside Truncate
+	syncing sync.Mutex // one Sync or Tail at a time, and none beside Truncate
+	covered place      // under syncing
 	dirty   struct {
 		sync.Mutex
 		active *segment.Segment

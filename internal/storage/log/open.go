@@ -27,7 +27,7 @@ func (l *Log) Recovery() Recovery { return l.report }
 // Open opens the log in dir, creating it when it is not there, and recovers it as opts say. Damage below the recovery point
 // is batch.ErrCorrupt, and nothing is changed then.
 func Open(fsys vfs.FS, dir string, now time.Time, opts OpenOptions) (*Log, error) {
-	l := &Log{fs: fsys, dir: dir, onRoll: opts.OnRoll, opened: now}
+	l := &Log{fs: fsys, dir: dir, onRoll: opts.OnRoll, onRewrite: opts.OnRewrite, opened: now}
 	l.opts.Store(&opts.Options)
 	l.dirty.dir, l.dirty.parent = !opts.Clean, !opts.Clean // who made them may not have synced them
 	if err := l.open(now, opts); err != nil {
@@ -185,4 +185,10 @@ func (l *Log) finish(segs []*segment.Segment, end batch.Offset, opts OpenOptions
 	l.dirty.active = active
 	l.start.Store(int64(max(opts.StartOffset, segs[0].Base())))
 	l.head.store(active, end, active.Size())
+	l.covered.segment = active
+	point := l.start.Load()
+	if l.written.Load() == 0 { // nothing was walked
+		l.covered.pos, point = active.Size(), int64(end)
+	}
+	l.point.Store(point)
 }

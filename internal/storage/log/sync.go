@@ -14,6 +14,11 @@ import (
 func (l *Log) Sync() (batch.Offset, error) {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()
+	return l.syncLocked()
+}
+
+// syncLocked is Sync for those who hold l.syncing.
+func (l *Log) syncLocked() (batch.Offset, error) {
 	if err := l.usable(); err != nil {
 		return 0, err
 	}
@@ -29,6 +34,9 @@ func (l *Log) Sync() (batch.Offset, error) {
 		return 0, l.fail(err)
 	}
 	l.synced.Store(work.written)
+	l.durable.Store(work.written)
+	l.point.Store(int64(work.end))
+	l.covered = work.covers
 	return work.end, nil
 }
 
@@ -36,6 +44,7 @@ func (l *Log) Sync() (batch.Offset, error) {
 type work struct {
 	end     batch.Offset
 	written int64
+	covers  place
 	active  *segment.Segment // held; nil if it has nothing unsynced
 	sealed  []*segment.Segment
 	dir     bool
@@ -47,7 +56,11 @@ type work struct {
 func (l *Log) takeDirty() (w work) {
 	l.dirty.Lock()
 	defer l.dirty.Unlock()
-	w.end = l.End()
+	head, end, size := l.head.load()
+	w.end, w.covers = end, place{l.dirty.active, 0}
+	if head == l.dirty.active { // or it was rolled to just now
+		w.covers.pos = size
+	}
 	w.written = l.written.Load()
 	w.sealed, l.dirty.sealed = l.dirty.sealed, nil
 	w.dir, l.dirty.dir = l.dirty.dir, false
@@ -89,6 +102,16 @@ func (w work) run(l *Log) error {
 	}
 	return nil
 }
+
+// DirChanged has the next Sync sync the directory: a file was made in it by another than the log.
+func (l *Log) DirChanged() {
+	l.dirty.Lock()
+	l.dirty.dir = true
+	l.dirty.Unlock()
+}
+
+// RecoveryPoint is the offset below which everything is synced in the segments' own files, whatever a journal holds beyond it.
+func (l *Log) RecoveryPoint() batch.Offset { return batch.Offset(l.point.Load()) }
 
 // Unsynced is the number of published bytes that no Sync has covered.
 func (l *Log) Unsynced() int64 { return max(l.written.Load()-l.synced.Load(), 0) }

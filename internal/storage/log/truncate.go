@@ -24,6 +24,9 @@ func (l *Log) Truncate(to batch.Offset) error {
 	if to >= l.End() {
 		return nil
 	}
+	if err := l.barrierLocked(); err != nil {
+		return err
+	}
 	segs := *l.segs.Load()
 	i := l.window().find(to)
 	if to <= segs[0].Base() {
@@ -150,6 +153,9 @@ func (l *Log) TruncateAll(at batch.Offset) error {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()
 	if err := l.usable(); err != nil {
+		return err
+	}
+	if err := l.barrierLocked(); err != nil {
 		return err
 	}
 	return l.fail(l.replaceAll(at))
