@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/ottla-io/ottla/internal/cluster/meta"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
 	"github.com/ottla-io/ottla/internal/storage/vfs"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -320,4 +321,19 @@ func TestNewerFormatIsRefused(t *testing.T) {
 			t.Errorf("a newer format: %v", err)
 		}
 	}
+}
+
+// TestIdlePartitionsAreSynced: durability=memory is synced when nothing more comes, so that recovery points follow.
+func TestIdlePartitionsAreSynced(t *testing.T) {
+	t.Parallel()
+	b := bring(t, options(vfs.NewMem()))
+	createTopic(t, b, "a", 1, meta.NewConfig{Name: "durability", Value: new("memory")})
+	p := touch(t, b, "a", 0)
+	produce(t, p, "one")
+	b.checkpoint()
+	if got := p.RecoveryPoint(); got != 0 {
+		t.Fatalf("recovery point %d while the partition is in use, want 0", got)
+	}
+	b.checkpoint()
+	eventually(t, "the idle partition is synced", func() bool { return p.RecoveryPoint() == 1 })
 }

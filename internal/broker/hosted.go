@@ -33,6 +33,8 @@ type slot struct {
 	open atomic.Pointer[partition.Partition]
 	// flushAge says that Maintain must be called often, for flush.ms.
 	flushAge atomic.Bool
+	// seenEnd is the log's end when the checkpoint writer, whose alone it is, last looked.
+	seenEnd batch.Offset
 	// failed says why it cannot be opened.
 	failed atomic.Pointer[failure]
 

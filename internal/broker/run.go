@@ -152,7 +152,24 @@ func (b *Broker) checkpoint() {
 	if b.offline() != nil {
 		return
 	}
+	b.syncIdle()
 	if err := b.writeCheckpoints(); err != nil {
 		b.log.Warn("cannot write checkpoints", "dir", b.opts.DataDir, "err", err)
 	}
+}
+
+// syncIdle asks for a sync of partitions that have unsynced records and got none since the last time: those of durability=memory would otherwise
+// wait for their next roll, keep their descriptors open, and be recovered from far back after a crash.
+func (b *Broker) syncIdle() {
+	b.table.Load().all(func(s *slot) {
+		p := s.open.Load()
+		if p == nil {
+			return
+		}
+		end := p.Offsets().End
+		if s.seenEnd == end && p.RecoveryPoint() < end {
+			b.syncer.Dirty(p)
+		}
+		s.seenEnd = end
+	})
 }
