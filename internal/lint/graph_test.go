@@ -21,18 +21,19 @@ const (
 var graph = []struct{ name, kind, imports string }{
 	{"protocol/topic", machine, ""},
 	{"protocol/batch", machine, ""},
-	{"protocol/wire", machine, "protocol/topic"},
+	{"protocol/wire", machine, "protocol/batch protocol/topic"},
 
 	{"partition/replica", machine, "protocol/batch"},
 	{"partition/producers", machine, "protocol/batch"},
-	{"cluster/meta", machine, "protocol/batch protocol/topic"},
+	{"cluster/cow", machine, ""},
+	{"cluster/meta", machine, "cluster/cow protocol/batch protocol/topic"},
 
 	{"storage/vfs", shell, ""},
 	{"storage/segment", shell, "protocol/batch storage/vfs"},
 	{"storage/log", shell, "protocol/batch storage/segment storage/vfs"},
 	{"partition", shell, "partition/producers partition/replica protocol/batch protocol/topic storage/log storage/vfs"},
-	{"cluster/controller", shell, "cluster/meta protocol/batch storage/log storage/vfs"},
-	{"broker", shell, "cluster/controller cluster/meta partition protocol/topic storage/vfs"},
+	{"cluster/controller", shell, "cluster/meta protocol/batch protocol/topic storage/log storage/vfs"},
+	{"broker", shell, "cluster/controller cluster/cow cluster/meta partition protocol/batch protocol/topic storage/log storage/vfs"},
 	{"api", shell, "broker cluster/meta partition protocol/batch protocol/topic protocol/wire storage/log"},
 	{"server", shell, "api partition protocol/wire storage/vfs"},
 	{"admin", shell, ""},
