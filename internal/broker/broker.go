@@ -42,6 +42,9 @@ type Options struct {
 	// everything is taken for the others, and the list configs of topics are known.
 	Schema meta.ConfigSchema
 
+	// OnSettings is told of a new image when settings of brokers were changed in it, before the partitions ask Topic again; nil: nobody.
+	OnSettings func(*meta.Image)
+
 	SyncWorkers      int           // 0: 4
 	RecoveryWorkers  int           // num.recovery.threads.per.data.dir; 0: 2
 	MaintainInterval time.Duration // log.retention.check.interval.ms; 0: 5 min

@@ -11,6 +11,9 @@ import (
 // follow does what a change of the metadata asks for. The controller calls it, one change at a time, before the command is answered,
 // so it only moves pointers: directories are made on first touch and removed by the deleter.
 func (b *Broker) follow(image *meta.Image, records []meta.Record) {
+	if settingsChanged(records) {
+		b.resettle(image)
+	}
 	touched, configured := changes(records)
 	if len(touched)+len(configured) == 0 {
 		return
@@ -30,6 +33,25 @@ func (b *Broker) follow(image *meta.Image, records []meta.Record) {
 		if h, ok := next.byID.Get(id); ok {
 			b.refresh(h, image)
 		}
+	}
+}
+
+// settingsChanged says whether records change settings of brokers, which topics fall back to.
+func settingsChanged(records []meta.Record) bool {
+	return slices.ContainsFunc(records, func(r meta.Record) bool {
+		c, ok := r.(meta.ConfigRecord)
+		return ok && c.Resource.Type == meta.ResourceBroker
+	})
+}
+
+// resettle tells of the brokers' settings in image, and gives every open partition what follows from them.
+func (b *Broker) resettle(image *meta.Image) {
+	if b.opts.OnSettings == nil {
+		return
+	}
+	b.opts.OnSettings(image)
+	for _, h := range b.table.Load().byID.All() {
+		b.refresh(h, image)
 	}
 }
 

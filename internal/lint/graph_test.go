@@ -38,9 +38,9 @@ var graph = []struct{ name, kind, imports string }{
 	{"server", shell, "api partition protocol/wire storage/vfs"},
 	{"admin", shell, ""},
 	{"config", shell, "partition protocol/batch storage/log"},
-	{".", shell, "admin api broker config partition server storage/vfs"},
+	{".", shell, "admin api broker cluster/meta config partition server storage/vfs"},
 	{"ottlatest", shell, "."},
-	{"cli", shell, ". config"},
+	{"cli", shell, ". config protocol/batch"},
 	{"cmd/ottla", shell, "cli"},
 }
 

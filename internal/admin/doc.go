@@ -1,0 +1,19 @@
+// Package admin is the HTTP side of a broker: health, metrics and profiles.
+//
+//	/healthz      200 while the process can do its work, else 503 and why
+//	/readyz       200 while it also serves and can write
+//	/metrics      Prometheus
+//	/debug/pprof  profiles
+//
+// Invariants:
+//
+//  1. Nothing here knows the rest of the broker: what is counted is told to Metrics, what is looked at comes from a function.
+//  2. Metrics are a registry of their own, so that two brokers in one process do not share figures.
+//  3. Counting is cheap: no lock and no allocation once a key, topic or code was seen.
+//  4. Labels are bounded: past topicsMax topics (and partitionsMax partitions) the rest are counted as one.
+//  5. Names are ottla_*; those of kafka_* repeat what dashboards made for Kafka (Strimzi's, kafka_exporter's) ask for.
+//
+// Metrics may be told things by any goroutine. Serve runs in the caller's goroutine until Close.
+//
+// Files in reading order: admin.go (the HTTP server), metrics.go (what is counted), topics.go (by topic), figures.go (what is looked at).
+package admin

@@ -1,0 +1,126 @@
+package admin
+
+import (
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// partitionsMax bounds the partitions with series of their own.
+const partitionsMax = 2000
+
+// Figures are what is looked at when metrics are asked for.
+type Figures struct {
+	Hosted, Opened, Offline, Recovering int // partitions here
+	Brokers                             int
+	Controller                          bool // this node is the active controller
+	DirsOffline                         int
+	DiskFree, DiskTotal                 int64 // bytes; -1 if not known
+	DiskFull                            bool
+	RequestMemory                       int64 // bytes held for requests
+	Topics                              []TopicFigures
+	Logs                                []LogFigures
+}
+
+// TopicFigures are a topic's.
+type TopicFigures struct {
+	Name       string
+	Partitions int
+}
+
+// LogFigures are a partition's on this node.
+type LogFigures struct {
+	Topic     string
+	Partition int32
+	Bytes     int64
+}
+
+// looker collects Figures.
+type looker struct {
+	metrics *Metrics
+	look    func() Figures
+}
+
+// look registers the function that gives figures.
+func (m *Metrics) look(figures func() Figures) { m.registry.MustRegister(&looker{m, figures}) }
+
+// Describe sends nothing: the series are not known before they are looked at.
+func (l *looker) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (l *looker) Collect(ch chan<- prometheus.Metric) {
+	f := l.look()
+	send := func(kind prometheus.ValueType, name, help string, value float64) {
+		ch <- prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, nil, nil), kind, value)
+	}
+	gauge := func(name, help string, value int) { send(prometheus.GaugeValue, name, help, float64(value)) }
+	count := func(name, help string, value int64) { send(prometheus.CounterValue, name, help, float64(value)) }
+
+	gauge("ottla_partitions", "Partitions on this node.", f.Hosted)
+	gauge("ottla_partitions_open", "Partitions whose files are open.", f.Opened)
+	gauge("ottla_partitions_offline", "Partitions that cannot be opened.", f.Offline)
+	gauge("ottla_partitions_recovering", "Partitions that wait for recovery after a crash.", f.Recovering)
+	gauge("ottla_disk_full", "1 while produces are refused for want of room.", one(f.DiskFull))
+	gauge("ottla_request_memory_bytes", "Memory held for requests, in bytes.", int(f.RequestMemory))
+	if f.DiskTotal >= 0 {
+		gauge("ottla_disk_free_bytes", "Bytes free on the disk of the data directory.", int(f.DiskFree))
+		gauge("ottla_disk_size_bytes", "Bytes of the disk of the data directory.", int(f.DiskTotal))
+	}
+
+	gauge("kafka_brokers", "Brokers in the cluster.", f.Brokers)
+	gauge("kafka_server_replicamanager_partitioncount", "Partitions on this node.", f.Hosted)
+	gauge("kafka_server_replicamanager_leadercount", "Partitions that this node leads.", f.Hosted-f.Offline)
+	gauge("kafka_server_replicamanager_underreplicatedpartitions", "Partitions with replicas out of sync.", 0)
+	gauge("kafka_server_replicamanager_underminisrpartitioncount", "Partitions with fewer replicas in sync than min.insync.replicas.", 0)
+	gauge("kafka_controller_kafkacontroller_activecontrollercount", "1 on the active controller.", one(f.Controller))
+	gauge("kafka_controller_kafkacontroller_offlinepartitionscount", "Partitions without a leader.", f.Offline)
+	gauge("kafka_log_logmanager_offlinelogdirectorycount", "Log directories that failed.", f.DirsOffline)
+	t := &l.metrics.totals
+	gauge("kafka_server_socket_server_metrics_connection_count", "Open connections.", int(t.connections.Load()))
+	count("kafka_server_brokertopicmetrics_totalproducerequests_total", "Produce requests.", t.produce.Load())
+	count("kafka_server_brokertopicmetrics_totalfetchrequests_total", "Fetch requests.", t.fetch.Load())
+	count("kafka_server_brokertopicmetrics_failedproducerequests_total", "Failures in produce responses.", t.failedProduce.Load())
+	count("kafka_server_brokertopicmetrics_failedfetchrequests_total", "Failures in fetch responses.", t.failedFetch.Load())
+	l.collectTopics(ch, f)
+}
+
+func one(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+var (
+	topicPartitions = topicDesc("kafka_topic_partitions", "Partitions of a topic.")
+	topicSize       = topicDesc("ottla_topic_log_size_bytes", "Bytes of a topic's segments on this node.")
+	logSize         = prometheus.NewDesc("kafka_log_log_size", "Bytes of a partition's segments on this node.", []string{"topic", "partition"}, nil)
+)
+
+// collectTopics sends what there is by topic and by partition, up to the bounds.
+func (l *looker) collectTopics(ch chan<- prometheus.Metric, f Figures) {
+	for i, t := range f.Topics {
+		if i == topicsMax {
+			break
+		}
+		ch <- prometheus.MustNewConstMetric(topicPartitions, prometheus.GaugeValue, float64(t.Partitions), t.Name)
+	}
+	sizes := make(map[string]int64)
+	var order []string
+	for i, p := range f.Logs {
+		name := p.Topic
+		if _, had := sizes[name]; !had && len(sizes) >= topicsMax {
+			name = otherTopics
+		}
+		if _, had := sizes[name]; !had {
+			order = append(order, name)
+		}
+		sizes[name] += p.Bytes
+		if i < partitionsMax {
+			ch <- prometheus.MustNewConstMetric(logSize, prometheus.GaugeValue, float64(p.Bytes), p.Topic, strconv.Itoa(int(p.Partition)))
+		}
+	}
+	for _, name := range order {
+		ch <- prometheus.MustNewConstMetric(topicSize, prometheus.GaugeValue, float64(sizes[name]), name)
+	}
+}

@@ -1,0 +1,91 @@
+package admin
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// topicsMax bounds the topics with figures of their own; otherTopics is the label of the rest.
+const (
+	topicsMax   = 1000
+	otherTopics = "(other)"
+)
+
+// topics counts records and bytes by topic, and collects them.
+type topics struct {
+	all   sync.Map // string -> *topicMetrics
+	count atomic.Int64
+}
+
+type topicMetrics struct{ records, in, out, batches atomic.Int64 }
+
+// of finds or makes a topic's figures.
+func (t *topics) of(name string) *topicMetrics {
+	if v, ok := t.all.Load(name); ok {
+		return v.(*topicMetrics)
+	}
+	if t.count.Load() >= topicsMax {
+		name = otherTopics
+	}
+	v, had := t.all.LoadOrStore(name, new(topicMetrics))
+	if !had {
+		t.count.Add(1)
+	}
+	return v.(*topicMetrics)
+}
+
+// Produced counts a batch that was appended; see api.Observer.
+func (m *Metrics) Produced(topic string, records int32, bytes int) {
+	t := m.topics.of(topic)
+	t.batches.Add(1)
+	t.records.Add(int64(records))
+	t.in.Add(int64(bytes))
+}
+
+// Fetched counts bytes of records that were sent; see api.Observer.
+func (m *Metrics) Fetched(topic string, bytes int) { m.topics.of(topic).out.Add(int64(bytes)) }
+
+// topicSeries are the series of a topic: ours, and what Strimzi's dashboards call them.
+var topicSeries = []struct {
+	desc, alias *prometheus.Desc
+	of          func(*topicMetrics) *atomic.Int64
+}{
+	{topicDesc("ottla_topic_records_in_total", "Records appended, by topic."), topicDesc("kafka_server_brokertopicmetrics_messagesin_total", "Records appended."),
+		func(t *topicMetrics) *atomic.Int64 { return &t.records }},
+	{topicDesc("ottla_topic_bytes_in_total", "Bytes of batches appended, by topic."), topicDesc("kafka_server_brokertopicmetrics_bytesin_total", "Bytes appended."),
+		func(t *topicMetrics) *atomic.Int64 { return &t.in }},
+	{topicDesc("ottla_topic_bytes_out_total", "Bytes of batches sent to consumers, by topic."), topicDesc("kafka_server_brokertopicmetrics_bytesout_total", "Bytes sent."),
+		func(t *topicMetrics) *atomic.Int64 { return &t.out }},
+	{topicDesc("ottla_topic_batches_in_total", "Batches appended, by topic."), nil,
+		func(t *topicMetrics) *atomic.Int64 { return &t.batches }},
+}
+
+func topicDesc(name, help string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, []string{"topic"}, nil)
+}
+
+// Describe implements prometheus.Collector.
+func (t *topics) Describe(ch chan<- *prometheus.Desc) {
+	for _, s := range topicSeries {
+		ch <- s.desc
+		if s.alias != nil {
+			ch <- s.alias
+		}
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (t *topics) Collect(ch chan<- prometheus.Metric) {
+	t.all.Range(func(name, v any) bool {
+		for _, s := range topicSeries {
+			n := float64(s.of(v.(*topicMetrics)).Load())
+			ch <- prometheus.MustNewConstMetric(s.desc, prometheus.CounterValue, n, name.(string))
+			if s.alias != nil {
+				ch <- prometheus.MustNewConstMetric(s.alias, prometheus.CounterValue, n, name.(string))
+			}
+		}
+		return true
+	})
+}

@@ -1,0 +1,253 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/ottla-io/ottla/internal/config"
+)
+
+func (a *app) configCommand() *cobra.Command {
+	return group("config", "show and change settings of topics and brokers",
+		a.configGet(), a.configSet(), a.configUnset(), a.configExplain())
+}
+
+// resource is what a setting belongs to.
+type resource struct {
+	topic  string
+	broker []int32 // of brokers: an id, or none for all
+}
+
+const resourceUse = "(topic NAME | broker ID | brokers)"
+
+// parseResource takes "topic NAME", "broker ID" or "brokers" from the front of args.
+func parseResource(args []string) (resource, []string, error) {
+	switch {
+	case args[0] == "brokers":
+		return resource{}, args[1:], nil
+	case len(args) < 2:
+	case args[0] == "topic":
+		return resource{topic: args[1]}, args[2:], nil
+	case args[0] == "broker":
+		id, err := strconv.ParseInt(args[1], 10, 32)
+		if err != nil {
+			return resource{}, nil, usagef("broker %s: must be a node id, a number", args[1])
+		}
+		return resource{broker: []int32{int32(id)}}, args[2:], nil
+	}
+	return resource{}, nil, usagef("must begin with topic NAME, broker ID or brokers")
+}
+
+func (a *app) completeResource(keys func(string) string) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		switch {
+		case len(args) == 0:
+			return []string{"topic", "broker", "brokers"}, cobra.ShellCompDirectiveNoFileComp
+		case len(args) == 1 && args[0] == "topic":
+			return a.completeTopics(cmd, nil, prefix)
+		case len(args) == 1 && args[0] == "broker":
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		names := config.Names(args[0] == "topic")
+		for i := range names {
+			names[i] = keys(names[i])
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
+}
+
+func bare(key string) string   { return key }
+func equals(key string) string { return key + "=" }
+
+// configRow is a line of config get.
+type configRow struct {
+	Key       string  `json:"key"`
+	Value     *string `json:"value"`
+	Source    string  `json:"source"`
+	Sensitive bool    `json:"sensitive,omitempty"`
+}
+
+func (a *app) configGet() *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use: "get " + resourceUse + " [KEY...]", Short: "show settings", Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completeResource(bare),
+		Long: "Show the settings of a topic or a broker: those that were set somewhere, the named ones, or with --all all.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, keys, err := parseResource(args)
+			if err != nil {
+				return err
+			}
+			return a.admin(cmd.Context(), func(ctx context.Context, admin *kadm.Client) error {
+				configs, err := r.describe(ctx, admin)
+				if err != nil {
+					return err
+				}
+				return a.printConfigs(configs, keys, all)
+			})
+		},
+	}
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "show defaults too")
+	return cmd
+}
+
+func (r resource) describe(ctx context.Context, admin *kadm.Client) ([]kadm.Config, error) {
+	var all kadm.ResourceConfigs
+	var err error
+	if r.topic != "" {
+		all, err = admin.DescribeTopicConfigs(ctx, r.topic)
+	} else {
+		all, err = admin.DescribeBrokerConfigs(ctx, r.broker...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(all) != 1 {
+		return nil, fmt.Errorf("the broker described %d resources when asked for one", len(all))
+	}
+	if all[0].Err != nil {
+		return nil, r.wrap(all[0].Err, all[0].ErrMessage)
+	}
+	return all[0].Configs, nil
+}
+
+func (r resource) wrap(err error, message string) error {
+	if r.topic != "" {
+		return topicError(r.topic, err, message)
+	}
+	return detailed(err, message)
+}
+
+var sources = map[kmsg.ConfigSource]string{
+	kmsg.ConfigSourceDynamicTopicConfig: "topic", kmsg.ConfigSourceDynamicBrokerConfig: "broker",
+	kmsg.ConfigSourceDynamicDefaultBrokerConfig: "brokers", kmsg.ConfigSourceStaticBrokerConfig: "start",
+	kmsg.ConfigSourceDefaultConfig: "default", kmsg.ConfigSourceDynamicBrokerLoggerConfig: "logger",
+}
+
+func (a *app) printConfigs(configs []kadm.Config, keys []string, all bool) error {
+	slices.SortFunc(configs, func(x, y kadm.Config) int { return strings.Compare(x.Key, y.Key) })
+	rows := []configRow{}
+	t := newTable("KEY", "VALUE", "SET BY")
+	for _, c := range configs {
+		if len(keys) > 0 && !slices.Contains(keys, c.Key) || len(keys) == 0 && !all && c.Source == kmsg.ConfigSourceDefaultConfig {
+			continue
+		}
+		rows = append(rows, configRow{c.Key, c.Value, sources[c.Source], c.Sensitive})
+		text := c.MaybeValue()
+		if c.Sensitive {
+			text = "[hidden]"
+		}
+		t.row(c.Key, text, sources[c.Source])
+	}
+	for _, key := range keys {
+		if !slices.ContainsFunc(rows, func(r configRow) bool { return r.Key == key }) {
+			return unknownKey(key)
+		}
+	}
+	if len(rows) == 0 && a.output != "json" {
+		fmt.Fprintln(a.errOut, "all settings have their defaults; --all shows them")
+		return nil
+	}
+	return a.print(rows, t)
+}
+
+func unknownKey(key string) error {
+	if near := config.Nearest(key, true); near != "" {
+		return fmt.Errorf("%s: no such setting here; did you mean %s?", key, near)
+	}
+	return fmt.Errorf("%s: no such setting here; --all lists them", key)
+}
+
+func (a *app) configSet() *cobra.Command {
+	return &cobra.Command{
+		Use: "set " + resourceUse + " KEY=VALUE...", Short: "change settings", Args: cobra.MinimumNArgs(2), ValidArgsFunction: a.completeResource(equals),
+		Example: "  ottla config set topic orders retention.ms=3600000\n  ottla config set brokers log.retention.ms=86400000",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, pairs, err := parseResource(args)
+			if err != nil {
+				return err
+			}
+			changes, err := alterations(pairs, nil)
+			if err != nil {
+				return err
+			}
+			return a.alter(cmd.Context(), r, changes)
+		},
+	}
+}
+
+func (a *app) configUnset() *cobra.Command {
+	return &cobra.Command{
+		Use: "unset " + resourceUse + " KEY...", Short: "set settings back to what they fall back to", Args: cobra.MinimumNArgs(2),
+		ValidArgsFunction: a.completeResource(bare),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, keys, err := parseResource(args)
+			if err != nil {
+				return err
+			}
+			changes, err := alterations(nil, keys)
+			if err != nil {
+				return err
+			}
+			return a.alter(cmd.Context(), r, changes)
+		},
+	}
+}
+
+func (a *app) alter(ctx context.Context, r resource, changes []kadm.AlterConfig) error {
+	if len(changes) == 0 {
+		return usagef("nothing to change; name a key")
+	}
+	if r.topic != "" {
+		return a.alterTopics(ctx, changes, r.topic)
+	}
+	return a.admin(ctx, func(ctx context.Context, admin *kadm.Client) error {
+		responses, err := admin.AlterBrokerConfigs(ctx, changes, r.broker...)
+		if err != nil {
+			return err
+		}
+		var problems []error
+		for _, resp := range responses {
+			if resp.Err != nil {
+				problems = append(problems, r.wrap(resp.Err, resp.ErrMessage))
+			}
+		}
+		if len(problems) == 0 {
+			a.say("changed %s", plural(len(changes), "setting"))
+		}
+		return errors.Join(problems...)
+	})
+}
+
+func (a *app) configExplain() *cobra.Command {
+	var flags settingFlags
+	cmd := &cobra.Command{
+		Use: "explain KEY...", Short: "tell what a setting is, and where a broker started here would get it from", Args: cobra.MinimumNArgs(1),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return append(config.Names(false), config.Names(true)...), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, keys []string) error {
+			c, err := flags.load(a.environ)
+			if err != nil {
+				return err
+			}
+			for _, key := range keys {
+				text, err := c.Explain(key)
+				if err != nil {
+					return err
+				}
+				fmt.Fprint(a.out, text)
+			}
+			return nil
+		},
+	}
+	flags.add(cmd)
+	return cmd
+}

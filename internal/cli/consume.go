@@ -1,0 +1,242 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// consumeFlags are the flags of consume.
+type consumeFlags struct {
+	from       string
+	offsets    string
+	partitions []int32
+	format     string
+	asJSON     bool
+	count      int64
+	untilEnd   bool
+	committed  bool
+}
+
+func (a *app) consumeCommand() *cobra.Command {
+	var f consumeFlags
+	cmd := &cobra.Command{
+		Use: "consume TOPIC...", Short: "print a topic's records", Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completeTopics,
+		Long: `Print the values of records, one a line, from the start of the topic on, and wait for more.
+
+--format takes the letters of kcat and rpk:
+  %t topic   %p partition   %o offset   %e leader epoch
+  %k key     %v or %s value  %K %V %S their lengths
+  %T timestamp in ms   %d{go[2006-01-02]} or %d{strftime[%F]} the timestamp as text
+  %h headers (a=b,c=d)   %h{%k=%v } headers one by one   %H their number
+  \n \t \xNN escapes     %% a percent sign`,
+		Example: `  ottla consume orders
+  ottla consume orders --from end
+  ottla consume orders --from @-1h --until-end --json
+  ottla consume orders --offsets 100:200 -p 0 --format '%p %o %T %k: %v\n'`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := a.interruptible(cmd.Context())
+			defer stop()
+			return a.consume(ctx, args, f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.from, "from", "start", "start, end, OFFSET, -N (before the end) or @TIME (RFC 3339, a date, ms, or -1h)")
+	flags.StringVar(&f.offsets, "offsets", "", "FROM:TO, the offsets to print, TO not among them; either may be left out")
+	flags.Int32SliceVarP(&f.partitions, "partition", "p", nil, "only these partitions")
+	flags.StringVarP(&f.format, "format", "f", `%v\n`, "how to print a record")
+	flags.BoolVarP(&f.asJSON, "json", "J", false, "print each record as a line of JSON")
+	flags.Int64VarP(&f.count, "count", "n", 0, "stop after so many records")
+	flags.BoolVarP(&f.untilEnd, "until-end", "e", false, "stop at what is the end when the command starts")
+	flags.BoolVar(&f.committed, "read-committed", false, "leave out records of open and aborted transactions")
+	return cmd
+}
+
+// limits are where to start and stop in each partition of a topic.
+type limits map[string]map[int32]limit
+
+type limit struct{ from, to int64 } // to -1: never
+
+func (a *app) consume(ctx context.Context, names []string, f consumeFlags) error {
+	write, err := a.recordWriter(f)
+	if err != nil {
+		return err
+	}
+	from, to, err := f.place()
+	if err != nil {
+		return err
+	}
+	var where limits
+	if err := a.admin(ctx, func(ctx context.Context, admin *kadm.Client) error {
+		where, err = findLimits(ctx, admin, names, from, to, f)
+		return err
+	}); err != nil {
+		return err
+	}
+	start := make(map[string]map[int32]kgo.Offset)
+	left := 0
+	for topic, partitions := range where {
+		start[topic] = make(map[int32]kgo.Offset)
+		for p, l := range partitions {
+			if l.to >= 0 && l.from >= l.to {
+				delete(partitions, p)
+				continue
+			}
+			start[topic][p] = kgo.NewOffset().At(l.from)
+			left++
+		}
+	}
+	if left == 0 || f.count < 0 {
+		return nil // nothing there that is asked for
+	}
+	opts := []kgo.Opt{kgo.ConsumePartitions(start), kgo.ConsumeResetOffset(kgo.NoResetOffset()),
+		kgo.KeepControlRecords()} // a log may end in one
+	if f.committed {
+		opts = append(opts, kgo.FetchIsolationLevel(kgo.ReadCommitted()))
+	}
+	client, err := a.client(ctx, opts...)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	c := &consumption{app: a, client: client, where: where, write: write, left: left, most: f.count}
+	return c.run(ctx)
+}
+
+// place is where to start, and the offset to stop at (-1: none).
+func (f *consumeFlags) place() (place, int64, error) {
+	if f.offsets == "" {
+		at, err := parsePlace(f.from)
+		return at, -1, err
+	}
+	first, last, ok := strings.Cut(f.offsets, ":")
+	bounds := []int64{0, -1}
+	for i, text := range []string{first, last} {
+		if text == "" {
+			continue
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if !ok || err != nil || n < 0 {
+			return place{}, 0, usagef("--offsets %s: must be FROM:TO", f.offsets)
+		}
+		bounds[i] = n
+	}
+	if !ok {
+		return place{}, 0, usagef("--offsets %s: must be FROM:TO", f.offsets)
+	}
+	if first == "" {
+		return place{kind: atStart}, bounds[1], nil
+	}
+	return place{kind: atOffset, offset: bounds[0]}, bounds[1], nil
+}
+
+func findLimits(ctx context.Context, admin *kadm.Client, names []string, from place, to int64, f consumeFlags) (limits, error) {
+	if _, err := topics(ctx, admin, names...); err != nil {
+		return nil, err
+	}
+	where := limits{}
+	for _, name := range names {
+		starts, err := resolvePlace(ctx, admin, from, name, f.partitions)
+		if err != nil {
+			return nil, err
+		}
+		ends, err := resolvePlace(ctx, admin, place{kind: atEnd}, name, f.partitions)
+		if err != nil {
+			return nil, err
+		}
+		where[name] = make(map[int32]limit)
+		for p, start := range starts {
+			l := limit{start, to}
+			if f.untilEnd && (l.to < 0 || ends[p] < l.to) {
+				l.to = ends[p]
+			}
+			where[name][p] = l
+		}
+	}
+	return where, nil
+}
+
+// consumption is one run of consume.
+type consumption struct {
+	*app
+	client *kgo.Client
+	where  limits
+	write  func(*kgo.Record) []byte
+	left   int   // partitions that are not at their end
+	most   int64 // records to print; 0: no limit
+	done   int64
+	waits  bool // a person was told that there is nothing more for now
+}
+
+func (c *consumption) run(ctx context.Context) error {
+	out := bufio.NewWriterSize(c.out, 64<<10)
+	defer out.Flush()
+	for {
+		fetches := c.poll(ctx)
+		if ctx.Err() != nil {
+			return nil // interrupted
+		}
+		for _, e := range fetches.Errors() {
+			return topicError(e.Topic, fmt.Errorf("partition %d: %w", e.Partition, e.Err), "")
+		}
+		ended, err := c.printAll(out, fetches)
+		if err == nil {
+			err = out.Flush()
+		}
+		if err != nil || ended {
+			return err
+		}
+	}
+}
+
+// poll waits for records, and tells a person that it does.
+func (c *consumption) poll(ctx context.Context) kgo.Fetches {
+	if c.waits || !isTerminal(c.errOut) {
+		return c.client.PollRecords(ctx, 10_000)
+	}
+	short, cancel := context.WithTimeout(ctx, c.timeout/10)
+	fetches := c.client.PollRecords(short, 10_000)
+	cancel()
+	if !fetches.Empty() || ctx.Err() != nil {
+		if err := fetches.Err0(); !errors.Is(err, context.DeadlineExceeded) {
+			return fetches
+		}
+	}
+	c.waits = true
+	fmt.Fprintln(c.errOut, "... waiting for new records (Ctrl-C ends)")
+	return c.client.PollRecords(ctx, 10_000)
+}
+
+// printAll prints records until there are enough. A partition at its end is fetched no more.
+func (c *consumption) printAll(out *bufio.Writer, fetches kgo.Fetches) (ended bool, err error) {
+	fetches.EachPartition(func(fp kgo.FetchTopicPartition) {
+		for _, r := range fp.Records {
+			l, open := c.where[r.Topic][r.Partition]
+			if ended || err != nil || !open {
+				return
+			}
+			if (l.to < 0 || r.Offset < l.to) && !r.Attrs.IsControl() {
+				_, err = out.Write(c.write(r))
+				c.done++
+			}
+			if l.to >= 0 && r.Offset+1 >= l.to {
+				c.finish(r.Topic, r.Partition)
+			}
+			ended = c.left == 0 || c.most > 0 && c.done >= c.most
+		}
+	})
+	return ended, err
+}
+
+func (c *consumption) finish(topic string, partition int32) {
+	delete(c.where[topic], partition)
+	c.client.PauseFetchPartitions(map[string][]int32{topic: {partition}})
+	c.left--
+}

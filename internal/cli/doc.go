@@ -1,0 +1,16 @@
+// Package cli is the command line: every subcommand of ottla.
+//
+// Invariants:
+//
+//  1. Main is the only way in. It takes its arguments, streams and environment as values and returns the exit code: 0 for
+//     done, 1 for failed, 2 for called wrongly. No command reads os.Args or the environment, prints elsewhere, or exits.
+//  2. What a program would read goes to stdout, as a table or, with -o json, as JSON; what only a person would, to stderr.
+//  3. An error is one line on stderr that says what was wrong and what to do next.
+//  4. Commands but start, log and version are clients like any other: they speak Kafka's protocol to a broker.
+//
+// A command runs in Main's goroutine; what it starts ends before it returns. An interrupt cancels the context of the command:
+// consume and produce --follow then end well, start stops its broker.
+//
+// Files in reading order: main.go (Main, exit codes), client.go and errors.go (the Kafka client, its errors in words), print.go
+// (tables and JSON), topic*.go, produce*.go, consume*.go, config.go, logfile*.go (offline), bench*.go, start*.go, complete.go.
+package cli

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+)
+
+// topicError is what went wrong with one topic, in words where the code says little to a person.
+func topicError(name string, err error, message string) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("topic %s: %w", name, detailed(err, message))
+}
+
+// detailed adds the broker's own sentence to an error's code.
+func detailed(err error, message string) error {
+	if message == "" {
+		return err
+	}
+	var ke *kerr.Error
+	if errors.As(err, &ke) {
+		return &brokerError{ke, message}
+	}
+	return fmt.Errorf("%w: %s", err, message)
+}
+
+// brokerError is a code with the sentence the broker sent with it.
+type brokerError struct {
+	code    *kerr.Error
+	message string
+}
+
+func (e *brokerError) Error() string { return e.message + " (" + e.code.Message + ")" }
+func (e *brokerError) Unwrap() error { return e.code }
+
+// hints say what to do about a code.
+var hints = map[*kerr.Error]string{
+	kerr.UnknownTopicOrPartition: "there is no such topic or partition; `ottla topic list` shows what there is, `ottla topic create NAME` makes one",
+	kerr.TopicAlreadyExists:      "--if-not-exists makes that no error",
+	kerr.OffsetOutOfRange:        "the offset is outside of the log; `ottla topic describe NAME` shows its range",
+	kerr.MessageTooLarge:         "the batch is larger than the topic's max.message.bytes; raise it: `ottla config set topic NAME max.message.bytes=BYTES`",
+	kerr.KafkaStorageError:       "the broker cannot write: its disk is full or failed; see the broker's log",
+	kerr.NotEnoughReplicas:       "fewer replicas are in sync than min.insync.replicas asks for",
+	kerr.TopicDeletionDisabled:   "the broker has delete.topic.enable=false",
+}
+
+// inWords is err as a line for a person, with what to do.
+func inWords(err error, seeds string) string {
+	var ke *kerr.Error
+	if errors.As(err, &ke) {
+		if hint, ok := hints[ke]; ok {
+			var said *brokerError
+			if errors.As(err, &said) {
+				return err.Error() + "; " + hint
+			}
+			prefix, _, _ := strings.Cut(err.Error(), ke.Message)
+			return prefix + hint
+		}
+		return err.Error()
+	}
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "dial" {
+		return fmt.Sprintf("no broker at %s: %v; start one with `ottla start`, or name another with -b HOST:PORT", seeds, op.Err)
+	}
+	var dns *net.DNSError
+	if errors.As(err, &dns) {
+		return fmt.Sprintf("no broker at %s: the name %s is not known; name another with -b HOST:PORT", seeds, dns.Name)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Sprintf("no answer from %s in time; is it an Ottla or Kafka broker? --timeout waits longer", seeds)
+	}
+	return err.Error()
+}

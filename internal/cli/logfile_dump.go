@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/ottla-io/ottla/internal/protocol/batch"
+)
+
+// dumpers print a file by its extension.
+var dumpers = map[string]func(w io.Writer, name string, records bool) error{
+	".log": dumpLog, ".index": dumpIndex, ".timeindex": dumpIndex, ".txnindex": dumpTxnIndex,
+}
+
+func dumpLog(w io.Writer, name string, records bool) error {
+	out := bufio.NewWriter(w)
+	defer out.Flush()
+	if base, err := baseOffset(name); err == nil {
+		fmt.Fprintf(out, "Log starting offset: %d\n", base)
+	}
+	return scanLog(name, func(pos int64, b batch.Batch) error {
+		dumpBatch(out, pos, b)
+		if !records {
+			return nil
+		}
+		for r, err := range b.All(batch.Limit{}) {
+			if err != nil {
+				return &placeError{pos, err}
+			}
+			dumpRecord(out, b, r)
+		}
+		return nil
+	})
+}
+
+func dumpBatch(w io.Writer, pos int64, b batch.Batch) {
+	horizon := "OptionalLong.empty"
+	if ms, ok := b.DeleteHorizon(); ok {
+		horizon = fmt.Sprintf("OptionalLong[%d]", ms)
+	}
+	fmt.Fprintf(w, "baseOffset: %d lastOffset: %d count: %d baseSequence: %d lastSequence: %d producerId: %d producerEpoch: %d partitionLeaderEpoch: %d "+
+		"isTransactional: %t isControl: %t deleteHorizonMs: %s position: %d %s: %d size: %d magic: %d compresscodec: %s crc: %d isvalid: %t\n",
+		b.BaseOffset(), b.LastOffset(), b.Count(), b.BaseSequence(), b.LastSequence(), b.ProducerID(), b.ProducerEpoch(), b.LeaderEpoch(),
+		b.IsTransactional(), b.IsControl(), horizon, pos, timestampType(b), b.MaxTimestamp(), b.Size(), b.Magic(), b.Codec(), b.CRC(), b.CheckCRC() == nil)
+}
+
+func timestampType(b batch.Batch) string {
+	if b.IsLogAppendTime() {
+		return "LogAppendTime"
+	}
+	return "CreateTime"
+}
+
+func dumpRecord(w io.Writer, b batch.Batch, r batch.Record) {
+	fmt.Fprintf(w, "| offset: %d %s: %d keySize: %d valueSize: %d sequence: %d headerKeys: [", r.Offset, timestampType(b), r.Timestamp,
+		length(r.Key), length(r.Value), r.Sequence)
+	separator := ""
+	for key := range r.Headers.All() {
+		fmt.Fprintf(w, "%s%s", separator, key)
+		separator = ","
+	}
+	fmt.Fprint(w, "]")
+	if b.IsControl() {
+		dumpControl(w, r)
+	} else {
+		if r.Key != nil {
+			fmt.Fprintf(w, " key: %s", oneRow(r.Key))
+		}
+		if r.Value != nil {
+			fmt.Fprintf(w, " payload: %s", oneRow(r.Value))
+		}
+	}
+	fmt.Fprintln(w)
+}
+
+// dumpControl prints a transaction marker (Kafka's EndTransactionMarker): the key is a version and a type.
+func dumpControl(w io.Writer, r batch.Record) {
+	if len(r.Key) < 4 {
+		return
+	}
+	switch kind := binary.BigEndian.Uint16(r.Key[2:]); kind {
+	case 0, 1:
+		name, epoch := [...]string{"ABORT", "COMMIT"}[kind], int32(-1)
+		if len(r.Value) >= 6 {
+			epoch = int32(binary.BigEndian.Uint32(r.Value[2:]))
+		}
+		fmt.Fprintf(w, " endTxnMarker: %s coordinatorEpoch: %d", name, epoch)
+	default:
+		fmt.Fprintf(w, " controlType: %d", kind)
+	}
+}
+
+func length(b []byte) int {
+	if b == nil {
+		return -1
+	}
+	return len(b)
+}
+
+// oneRow is text without what would break the row it stands in, or a terminal.
+func oneRow(b []byte) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return '.'
+		}
+		return r
+	}, string(b))
+}
+
+func dumpIndex(w io.Writer, name string, _ bool) error {
+	entries, err := readIndex(name)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(w)
+	defer out.Flush()
+	for _, e := range entries {
+		if strings.HasSuffix(name, ".timeindex") {
+			fmt.Fprintf(out, "timestamp: %d offset: %d\n", e.ms, e.offset)
+		} else {
+			fmt.Fprintf(out, "offset: %d position: %d\n", e.offset, e.pos)
+		}
+	}
+	return nil
+}
+
+func dumpTxnIndex(w io.Writer, name string, _ bool) error {
+	all, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	if len(all)%txnEntry != 0 {
+		return fmt.Errorf("has %d bytes: must be a multiple of %d", len(all), txnEntry)
+	}
+	out := bufio.NewWriter(w)
+	defer out.Flush()
+	for ; len(all) > 0; all = all[txnEntry:] {
+		long := func(at int) int64 { return int64(binary.BigEndian.Uint64(all[at:])) }
+		fmt.Fprintf(out, "version: %d producerId: %d firstOffset: %d lastOffset: %d lastStableOffset: %d\n",
+			binary.BigEndian.Uint16(all), long(2), long(10), long(18), long(26))
+	}
+	return nil
+}

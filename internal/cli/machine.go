@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"log/slog"
+	"math"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+)
+
+// gcPercent lets the heap grow to five times what lives: little does, and memory.limit is the bound that counts.
+const gcPercent = 400
+
+// useMachine fits the Go runtime to the memory and the descriptors there are, unless GOMEMLIMIT or GOGC say otherwise.
+func (a *app) useMachine(logger *slog.Logger) {
+	if files, err := raiseFiles(); err == nil {
+		logger.Debug("descriptors", "limit", files)
+	}
+	if a.getenv("GOGC", "") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
+	if a.getenv("GOMEMLIMIT", "") != "" {
+		return
+	}
+	if total := machineMemory(os.ReadFile); total > 0 {
+		// Half: the rest is for the page cache, where records are read from.
+		debug.SetMemoryLimit(total / 2)
+		logger.Debug("memory", "there is", humanize.IBytes(uint64(total)), "limit", humanize.IBytes(uint64(total/2)))
+	}
+}
+
+// machineMemory is the bytes of memory that this process may have: those of its cgroup, or the machine's; 0 if nobody says.
+func machineMemory(read func(string) ([]byte, error)) int64 {
+	least := int64(math.MaxInt64)
+	for _, name := range append(cgroupFiles(read), "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes") {
+		text, err := read(name)
+		if err != nil {
+			continue
+		}
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && n > 0 {
+			least = min(least, n) // "max" is no number, and stands for no limit
+		}
+	}
+	if n := memTotal(read); n > 0 {
+		least = min(least, n)
+	}
+	if least == math.MaxInt64 {
+		return 0
+	}
+	return least
+}
+
+// cgroupFiles are the limits of this process's own cgroup (version 2) and of those above it.
+func cgroupFiles(read func(string) ([]byte, error)) []string {
+	text, err := read("/proc/self/cgroup")
+	if err != nil {
+		return nil
+	}
+	var files []string
+	for line := range strings.Lines(string(text)) {
+		path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::")
+		for ok && len(path) > 1 {
+			files = append(files, "/sys/fs/cgroup"+path+"/memory.max")
+			path = path[:max(strings.LastIndexByte(path, '/'), 0)]
+		}
+	}
+	return files
+}
+
+func memTotal(read func(string) ([]byte, error)) int64 {
+	text, err := read("/proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "MemTotal:"); ok {
+			kib, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+			return kib << 10
+		}
+	}
+	return 0
+}

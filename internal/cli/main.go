@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// usageError says that a command was called wrongly.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// app is what all commands share.
+type app struct {
+	stdin       io.Reader
+	out, errOut io.Writer
+	environ     []string
+	interrupt   <-chan os.Signal
+
+	brokers string
+	output  string
+	timeout time.Duration
+}
+
+// Main runs the command line args (without the program's name) and returns the exit code.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) int {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	a := &app{stdin: stdin, out: stdout, errOut: stderr, environ: environ, interrupt: signals}
+	return a.run(context.Background(), args)
+}
+
+func (a *app) run(ctx context.Context, args []string) int {
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(a.stdin)
+	root.SetOut(a.out)
+	root.SetErr(a.errOut)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitDone
+	}
+	fmt.Fprintf(a.errOut, "ottla: %s\n", oneLine(inWords(err, a.seeds())))
+	if usage := (usageError{}); errors.As(err, &usage) {
+		fmt.Fprintf(a.errOut, "see: %s --help\n", cmd.CommandPath())
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// oneLine folds joined errors into a line each, without blank lines.
+func oneLine(text string) string { return strings.TrimSpace(text) }
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "ottla",
+		Short: "an event log that speaks Kafka",
+		Long:  "Ottla is a partitioned event log in one binary. Kafka clients are its clients.\n\nStart one: ottla start",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	flags := root.PersistentFlags()
+	flags.StringVarP(&a.brokers, "brokers", "b", a.getenv("OTTLA_BROKERS", "127.0.0.1:9092"), "HOST:PORT of brokers, comma-separated (OTTLA_BROKERS)")
+	flags.StringVarP(&a.output, "output", "o", "table", "table or json")
+	flags.DurationVar(&a.timeout, "timeout", 15*time.Second, "how long to wait for the brokers")
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		if a.output != "table" && a.output != "json" {
+			return usagef("-o %s: must be table or json", a.output)
+		}
+		return nil
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.AddCommand(a.startCommand(), a.topicCommand(), a.produceCommand(), a.consumeCommand(), a.configCommand(),
+		a.logCommand(), a.benchCommand(), a.versionCommand())
+	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	checkArgs(root)
+	return root
+}
+
+// checkArgs makes wrong arguments of all commands usage errors, and gives a group of commands a hint for a wrong verb.
+func checkArgs(cmd *cobra.Command) {
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return usageError{argsError(cmd, args, err)}
+			}
+			return nil
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		checkArgs(sub)
+	}
+}
+
+func argsError(cmd *cobra.Command, args []string, err error) error {
+	if !cmd.HasSubCommands() {
+		return fmt.Errorf("%w; usage: %s", err, cmd.UseLine())
+	}
+	hint := ""
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return fmt.Errorf("%s: unknown command of %s%s", args[0], cmd.CommandPath(), hint)
+}
+
+// group is a command that only holds others.
+func group(use, short string, subs ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, SuggestionsMinimumDistance: 2,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd.AddCommand(subs...)
+	return cmd
+}
+
+func (a *app) getenv(name, def string) string {
+	for i := len(a.environ) - 1; i >= 0; i-- {
+		if key, text, _ := strings.Cut(a.environ[i], "="); key == name && text != "" {
+			return text
+		}
+	}
+	return def
+}
+
+// interruptible is ctx until the first interrupt.
+func (a *app) interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		select {
+		case <-a.interrupt:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(); <-done }
+}

@@ -1,0 +1,284 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// produceFlags are the flags of produce.
+type produceFlags struct {
+	key          string
+	keySeparator string
+	headers      []string
+	file         string
+	follow       bool
+	asJSON       bool
+	nullEmpty    bool
+	compression  string
+	acks         string
+	partition    int32
+}
+
+func (a *app) produceCommand() *cobra.Command {
+	var f produceFlags
+	cmd := &cobra.Command{
+		Use: "produce TOPIC", Short: "write lines to a topic", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeOneTopic,
+		Long: "Write each line of stdin, or of a file, to a topic as a record.",
+		Example: `  echo hello | ottla produce greetings
+  ottla produce orders --key-separator : --headers source=import --file orders.txt
+  ottla produce logs --file /var/log/syslog --follow
+  ottla consume orders --json | ottla produce copy --json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := a.interruptible(cmd.Context())
+			defer stop()
+			return a.produce(ctx, args[0], f, cmd.Flags().Changed("key"))
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&f.key, "key", "k", "", "key of all records")
+	flags.StringVarP(&f.keySeparator, "key-separator", "K", "", `what stands between key and value in a line (\t is a tab)`)
+	flags.StringSliceVarP(&f.headers, "headers", "H", nil, "key=value headers of all records")
+	flags.StringVarP(&f.file, "file", "f", "", "a file to read instead of stdin")
+	flags.BoolVarP(&f.follow, "follow", "F", false, "go on as the file grows (with --file)")
+	flags.BoolVar(&f.asJSON, "json", false, "each line is a record in JSON, as consume --json writes it")
+	flags.BoolVarP(&f.nullEmpty, "null", "Z", false, "an empty value is a null one (a tombstone)")
+	flags.StringVarP(&f.compression, "compression", "z", "none", "none, gzip, snappy, lz4 or zstd")
+	flags.StringVar(&f.acks, "acks", "all", "0, 1 or all: when a record counts as written")
+	flags.Int32VarP(&f.partition, "partition", "p", -1, "the partition; -1: by the key, or spread")
+	for name, values := range map[string][]string{"compression": slices.Sorted(keysOf(codecs)), "acks": {"0", "1", "all"}} {
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+	return cmd
+}
+
+func keysOf[V any](m map[string]V) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for key := range m {
+			if !yield(key) {
+				return
+			}
+		}
+	}
+}
+
+var codecs = map[string]kgo.CompressionCodec{
+	"none": kgo.NoCompression(), "gzip": kgo.GzipCompression(), "snappy": kgo.SnappyCompression(),
+	"lz4": kgo.Lz4Compression(), "zstd": kgo.ZstdCompression(),
+}
+
+// producerOptions turn --compression, --acks and --partition into the client's options.
+func producerOptions(compression, acks string, partition int32) ([]kgo.Opt, error) {
+	codec, ok := codecs[compression]
+	if !ok {
+		return nil, usagef("--compression %s: must be one of %s", compression, strings.Join(slices.Sorted(keysOf(codecs)), ", "))
+	}
+	opts := []kgo.Opt{kgo.ProducerBatchCompression(codec), kgo.AllowAutoTopicCreation(), kgo.UnknownTopicRetries(2)}
+	switch acks {
+	case "all", "-1":
+		opts = append(opts, kgo.RequiredAcks(kgo.AllISRAcks()))
+	case "1":
+		opts = append(opts, kgo.RequiredAcks(kgo.LeaderAck()), kgo.DisableIdempotentWrite())
+	case "0":
+		opts = append(opts, kgo.RequiredAcks(kgo.NoAck()), kgo.DisableIdempotentWrite())
+	default:
+		return nil, usagef("--acks %s: must be 0, 1 or all", acks)
+	}
+	if partition >= 0 {
+		opts = append(opts, kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	}
+	return opts, nil
+}
+
+func (a *app) produce(ctx context.Context, topic string, f produceFlags, hasKey bool) error {
+	opts, err := producerOptions(f.compression, f.acks, f.partition)
+	if err != nil {
+		return err
+	}
+	parse, err := f.parser(topic, hasKey)
+	if err != nil {
+		return err
+	}
+	input, err := a.produceInput(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer input.Close()
+	client, err := a.client(ctx, append(opts, kgo.DefaultProduceTopic(topic))...)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	p := &production{app: a, client: client, topic: topic}
+	return p.run(ctx, input, parse)
+}
+
+// produceInput opens what is to be read.
+func (a *app) produceInput(ctx context.Context, f produceFlags) (io.ReadCloser, error) {
+	if f.file == "" || f.file == "-" {
+		if f.follow {
+			return nil, usagef("--follow needs --file")
+		}
+		if isTerminal(a.stdin) {
+			fmt.Fprintln(a.errOut, "one record a line; Ctrl-D ends")
+		}
+		return io.NopCloser(a.stdin), nil
+	}
+	if f.follow {
+		return followFile(ctx, f.file)
+	}
+	return os.Open(f.file)
+}
+
+// production is one run of produce.
+type production struct {
+	*app
+	client *kgo.Client
+	topic  string
+	tally  tally
+}
+
+// run produces the records of input's lines, and waits until all are answered. Interrupted, it stops reading and does the same.
+func (p *production) run(ctx context.Context, input io.Reader, parse func([]byte) (*kgo.Record, error)) error {
+	sendCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	show := p.showProgress(&p.tally)
+	lines := readLines(ctx, input)
+	var failed error
+	for n := 1; failed == nil; n++ {
+		line, err := lines.next(ctx)
+		if err != nil {
+			if !errors.Is(err, io.EOF) && ctx.Err() == nil {
+				failed = fmt.Errorf("line %d: %w", n, err)
+			}
+			break
+		}
+		record, err := parse(line)
+		if err != nil {
+			failed = fmt.Errorf("line %d: %w", n, err)
+			break
+		}
+		p.client.Produce(sendCtx, record, func(r *kgo.Record, err error) {
+			if err != nil {
+				cancel(err)
+			}
+			p.tally.add(r, err)
+		})
+		if err := context.Cause(sendCtx); err != nil {
+			break
+		}
+	}
+	flushed := p.client.Flush(sendCtx)
+	show()
+	if err := p.tally.failure(); err != nil {
+		failed = topicError(p.topic, err, "")
+	} else if failed == nil {
+		failed = flushed
+	}
+	p.summary()
+	return failed
+}
+
+func (p *production) summary() {
+	t := p.tally.snapshot()
+	if p.output == "json" {
+		_ = p.printJSON(t)
+		return
+	}
+	if t.Records == 0 {
+		fmt.Fprintf(p.errOut, "no records to %s\n", p.topic)
+		return
+	}
+	var parts []string
+	for _, partition := range t.Partitions {
+		if partition.First < 0 {
+			parts = append(parts, fmt.Sprintf("partition %d", partition.Partition)) // acks=0 learns no offsets
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("partition %d offset %s", partition.Partition, span(partition.First, partition.Last)))
+	}
+	const most = 6
+	if len(parts) > most {
+		parts = append(parts[:most], fmt.Sprintf("and %d more", len(parts)-most))
+	}
+	fmt.Fprintf(p.errOut, "%s to %s: %s\n", plural(t.Records, "record"), p.topic, strings.Join(parts, ", "))
+}
+
+func span(first, last int64) string {
+	if first == last {
+		return fmt.Sprint(first)
+	}
+	return fmt.Sprintf("%d-%d", first, last)
+}
+
+// tally counts what was answered.
+type tally struct {
+	mu struct {
+		sync.Mutex
+		records, bytes int64
+		failed         error
+		partitions     map[int32]*producedPartition
+	}
+}
+
+// produced is what a tally shows.
+type produced struct {
+	Records    int64               `json:"records"`
+	Bytes      int64               `json:"bytes"`
+	Partitions []producedPartition `json:"partitions"`
+}
+
+type producedPartition struct {
+	Partition int32 `json:"partition"`
+	Records   int64 `json:"records"`
+	First     int64 `json:"first"` // -1 where acks=0 learns none
+	Last      int64 `json:"last"`
+}
+
+func (t *tally) add(r *kgo.Record, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err != nil {
+		if t.mu.failed == nil {
+			t.mu.failed = err
+		}
+		return
+	}
+	t.mu.records++
+	t.mu.bytes += int64(len(r.Key) + len(r.Value))
+	if t.mu.partitions == nil {
+		t.mu.partitions = make(map[int32]*producedPartition)
+	}
+	p := t.mu.partitions[r.Partition]
+	if p == nil {
+		p = &producedPartition{Partition: r.Partition, First: r.Offset, Last: r.Offset}
+		t.mu.partitions[r.Partition] = p
+	}
+	p.Records++
+	p.First, p.Last = min(p.First, r.Offset), max(p.Last, r.Offset)
+}
+
+func (t *tally) failure() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.mu.failed
+}
+
+func (t *tally) snapshot() produced {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := produced{Records: t.mu.records, Bytes: t.mu.bytes, Partitions: []producedPartition{}}
+	for _, p := range t.mu.partitions {
+		s.Partitions = append(s.Partitions, *p)
+	}
+	slices.SortFunc(s.Partitions, func(a, b producedPartition) int { return int(a.Partition - b.Partition) })
+	return s
+}

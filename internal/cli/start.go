@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ottla-io/ottla"
+	"github.com/ottla-io/ottla/internal/config"
+)
+
+func (a *app) startCommand() *cobra.Command {
+	var flags settingFlags
+	var level string
+	cmd := &cobra.Command{
+		Use: "start", Short: "start a broker", Args: cobra.NoArgs,
+		Long: "Start one broker. Settings come from flags, then variables OTTLA_* and KAFKA_*, then --config, then defaults.",
+		Example: `  ottla start
+  ottla start --data /var/lib/ottla --listen 0.0.0.0:9092 --set num.partitions=3
+  ottla start --config server.properties`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			logger, err := a.logger(level)
+			if err != nil {
+				return err
+			}
+			c, err := flags.load(a.environ)
+			if err != nil {
+				return err
+			}
+			return a.start(cmd.Context(), &flags, c, logger)
+		},
+	}
+	flags.add(cmd)
+	cmd.Flags().StringVar(&level, "log-level", "info", "debug, info, warn or error")
+	return cmd
+}
+
+func (a *app) logger(level string) (*slog.Logger, error) {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		return nil, usagef("--log-level %s: must be debug, info, warn or error", level)
+	}
+	return slog.New(slog.NewTextHandler(a.errOut, &slog.HandlerOptions{Level: l})), nil
+}
+
+// start runs a broker until a signal. A second signal does not wait for the first to be carried out.
+func (a *app) start(ctx context.Context, flags *settingFlags, c *config.Config, logger *slog.Logger) error {
+	if _, _, _, err := c.Listeners(); err != nil {
+		return err
+	}
+	a.useMachine(logger)
+	settings := make(map[string]string)
+	given, err := flags.given()
+	if err != nil {
+		return err
+	}
+	for _, f := range given {
+		settings[f.Key] = f.Text
+	}
+	starting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type result struct {
+		server *ottla.Server
+		err    error
+	}
+	started := make(chan result, 1)
+	go func() {
+		s, err := ottla.Start(starting, ottla.Options{Settings: settings, ConfigFile: flags.file, Environ: a.environ, Logger: logger, Version: Version()})
+		started <- result{s, err}
+	}()
+	var r result
+	select {
+	case r = <-started:
+	case <-a.interrupt:
+		cancel()
+		r = <-started
+		if r.err != nil && errors.Is(r.err, context.Canceled) {
+			return nil
+		}
+	}
+	if r.err != nil {
+		return startError(r.err)
+	}
+	a.banner(r.server, c)
+	return a.serve(ctx, r.server, logger)
+}
+
+// serve waits for the end of the broker, or ends it at a signal.
+func (a *app) serve(ctx context.Context, server *ottla.Server, logger *slog.Logger) error {
+	select {
+	case <-server.Done():
+		return errors.Join(server.Err(), server.Close())
+	case <-ctx.Done():
+	case s := <-a.interrupt:
+		logger.Info("stopping; the same signal again stops at once", "signal", s.String())
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- server.Close() }()
+	select {
+	case err := <-closed:
+		if err == nil {
+			logger.Info("stopped cleanly")
+		}
+		return err
+	case s := <-a.interrupt:
+		return fmt.Errorf("stopped at once by a second %s: the next start recovers the logs", s)
+	}
+}
+
+// startError says who has a port and which flag changes it.
+func startError(err error) error {
+	var busy *ottla.ListenError
+	if !errors.As(err, &busy) || !errors.Is(err, syscall.EADDRINUSE) {
+		return err
+	}
+	owner := "another process"
+	if pid, name, ok := portOwner(busy.Addr); ok {
+		owner = fmt.Sprintf("pid %d (%s)", pid, name)
+	}
+	flag := "--listen HOST:PORT"
+	if busy.Setting == "admin.listener" {
+		flag = "--admin HOST:PORT (or off)"
+	}
+	return fmt.Errorf("%s is in use by %s; stop it or choose another address with %s", busy.Addr, owner, flag)
+}
+
+// banner tells a person what runs, and what to try.
+func (a *app) banner(server *ottla.Server, c *config.Config) {
+	kafka := strings.Join(server.Addrs(), ", ")
+	admin, metrics := server.AdminAddr(), ""
+	if admin == "" {
+		admin = "off"
+	} else {
+		metrics = "/metrics"
+		admin = "http://" + admin
+	}
+	fmt.Fprintf(a.out, "ottla %s   cluster %s   node %d\n\n", Version(), server.ClusterID(), server.NodeID())
+	fmt.Fprintf(a.out, "  Kafka       %s\n  HTTP        %s%s\n  Data        %s\n  Durability  %s\n\n",
+		kafka, admin, metrics, server.DataDir(), contracts[c.String("log.durability")])
+	brokers := ""
+	if first := server.Addr(); first != "127.0.0.1:9092" {
+		brokers = " -b " + reachable(first)
+	}
+	fmt.Fprintf(a.out, "  Try in another terminal:\n    ottla topic create greetings%[1]s\n    echo hello | ottla produce greetings%[1]s\n    ottla consume greetings%[1]s\n\n", brokers)
+	fmt.Fprintf(a.out, "ready kafka=%s admin=%s\n", strings.Join(server.Addrs(), ","), strings.TrimPrefix(admin, "http://"))
+}
+
+// reachable turns an address that listens everywhere into one to connect to.
+func reachable(addr string) string {
+	for _, any := range []string{"0.0.0.0:", "[::]:"} {
+		if port, ok := strings.CutPrefix(addr, any); ok {
+			return "127.0.0.1:" + port
+		}
+	}
+	return addr
+}

@@ -1,0 +1,195 @@
+package ottla
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ottla-io/ottla/internal/api"
+	"github.com/ottla-io/ottla/internal/broker"
+	"github.com/ottla-io/ottla/internal/cluster/meta"
+	"github.com/ottla-io/ottla/internal/config"
+	"github.com/ottla-io/ottla/internal/server"
+	"github.com/ottla-io/ottla/internal/storage/vfs"
+)
+
+// loadConfig resolves the options' settings.
+func loadConfig(opts Options) (*config.Config, error) {
+	in := config.Input{Environ: opts.Environ, File: opts.ConfigFile}
+	if opts.ConfigFile != "" {
+		text, err := os.ReadFile(opts.ConfigFile)
+		if err != nil {
+			return nil, err
+		}
+		in.Text = string(text)
+	}
+	for key, text := range opts.Settings {
+		in.Flags = append(in.Flags, config.Flag{Key: key, Text: text, Place: "Settings"})
+	}
+	add := func(key, text, place string) {
+		if text != "" {
+			in.Flags = append(in.Flags, config.Flag{Key: key, Text: text, Place: place})
+		}
+	}
+	add("log.dirs", opts.DataDir, "DataDir")
+	add("admin.listener", opts.Admin, "Admin")
+	if opts.Listen != "" {
+		add("listeners", config.ListenFlag(opts.Listen), "Listen")
+	}
+	return config.Load(in)
+}
+
+// openFilesShare is the part of the process's limit of descriptors that the data directory's files may have.
+const openFilesShare = 4
+
+// files opens the data directory. lock says whether it wants locking.
+func (s *Server) files(opts Options) (files vfs.FS, lock bool, err error) {
+	if opts.Memory {
+		s.dataDir = "memory"
+		return vfs.NewMem(), false, nil
+	}
+	if s.dataDir, err = filepath.Abs(s.config.List("log.dirs")[0]); err != nil {
+		return nil, false, err
+	}
+	if err := os.MkdirAll(s.dataDir, 0o755); err != nil {
+		return nil, false, fmt.Errorf("data directory: %w", err)
+	}
+	disk, err := vfs.OS(s.dataDir)
+	if err != nil {
+		return nil, false, fmt.Errorf("data directory %s: %w", s.dataDir, err)
+	}
+	s.disk = disk
+	return vfs.Cache(disk, max(openFilesMax()/openFilesShare, 64)), true, nil
+}
+
+// nodeID is the node id of the settings, or the data directory's where they have none, or 1.
+func nodeID(c *config.Config, files vfs.FS) (int32, error) {
+	if v := c.Value("node.id"); !v.Null && v.Text != "-1" {
+		return int32(c.Int("node.id")), nil
+	}
+	text, err := readFile(files, "meta.properties")
+	if errors.Is(err, fs.ErrNotExist) {
+		return 1, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		key, value, _ := strings.Cut(lines.Text(), "=")
+		if key = strings.TrimSpace(key); key == "node.id" || key == "broker.id" {
+			id, err := strconv.ParseInt(strings.TrimSpace(value), 10, 32)
+			if err != nil || id < 0 {
+				return 0, fmt.Errorf("meta.properties: %s=%s: must be a node id", key, value)
+			}
+			return int32(id), nil
+		}
+	}
+	return 1, nil
+}
+
+// readFile reads a small file.
+func readFile(files vfs.FS, name string) ([]byte, error) {
+	const most = 1 << 20
+	f, err := files.OpenFile(name, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	n, err := f.Size()
+	if err != nil {
+		return nil, err
+	}
+	text := make([]byte, min(n, most))
+	if _, err := f.ReadAt(text, 0); err != nil && n > 0 {
+		return nil, err
+	}
+	return text, nil
+}
+
+func (s *Server) brokerOptions(files vfs.FS, lock bool, node int32) broker.Options {
+	c := s.config
+	o := broker.Options{
+		FS: files, DataDir: s.dataDir, NoLock: !lock, NodeID: node, Clock: time.Now, Log: s.log,
+		Topic: topicValidator{s.settings}, Schema: schema{s.settings}, OnSettings: s.settings.follow, Advertise: s.endpoints(),
+		DefaultPartitions:        int32(c.Int("num.partitions")),
+		DefaultReplicationFactor: int16(min(c.Int("default.replication.factor"), math.MaxInt16)),
+		RecoveryWorkers:          c.Int("num.recovery.threads.per.data.dir"),
+		MaintainInterval:         c.Millis("log.retention.check.interval.ms"),
+		CheckpointEvery:          c.Millis("log.flush.offset.checkpoint.interval.ms"),
+		OnSync:                   func(sync broker.Sync) { s.metrics.Synced(sync.Took, sync.Asked, sync.Err) },
+	}
+	if rack := c.String("broker.rack"); rack != "" {
+		o.Rack = &rack
+	}
+	return o
+}
+
+// endpoints are where clients are told to connect: without a host where the address that a client reached is the one.
+func (s *Server) endpoints() []meta.Endpoint {
+	_, advertised, _, _ := s.config.Listeners() // listen has seen the error
+	var all []meta.Endpoint
+	for _, l := range s.listeners {
+		e := meta.Endpoint{Listener: l.name, Port: uint16(l.Addr().(*net.TCPAddr).Port)}
+		for _, a := range advertised {
+			if a.Name == l.name {
+				e.Host, e.Port = a.Host, a.Port
+			}
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// sessionIdle is how long a fetch session is kept unused while others want its place (Kafka's MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS).
+const sessionIdle = 2 * time.Minute
+
+func (s *Server) apiOptions() api.Options {
+	c := s.config
+	return api.Options{
+		Broker: s.broker, Log: s.log, Configs: s.settings,
+		AutoCreateTopics:       c.Bool("auto.create.topics.enable"),
+		KeepTopics:             !c.Bool("delete.topic.enable"),
+		FetchMaxBytes:          c.Int("fetch.max.bytes"),
+		FetchSessions:          c.Int("max.incremental.fetch.session.cache.slots"),
+		SessionIdle:            sessionIdle,
+		DescribedPartitionsMax: c.Int("max.request.partition.size.limit"),
+	}
+}
+
+func (s *Server) serverOptions(handlers *api.API) server.Options {
+	c := s.config
+	o := server.Options{
+		Handler: handlers, Log: s.log, Observer: s.metrics,
+		MaxFrame:            c.Int("socket.request.max.bytes"),
+		MaxConnections:      c.Int("max.connections"),
+		MaxConnectionsPerIP: c.Int("max.connections.per.ip"),
+		QueuedMaxBytes:      c.Long("queued.max.request.bytes"),
+		IdleTimeout:         c.Millis("connections.max.idle.ms"),
+	}
+	if o.QueuedMaxBytes <= 0 {
+		o.QueuedMaxBytes = requestMemory()
+	}
+	if o.IdleTimeout < 0 {
+		o.IdleTimeout = math.MaxInt64
+	}
+	return o
+}
+
+// requestMemory is a quarter of the memory that this process may use, between 64 MiB and 1 GiB; 256 MiB if nobody says.
+func requestMemory() int64 {
+	limit := debug.SetMemoryLimit(-1)
+	if limit == math.MaxInt64 {
+		return 256 << 20
+	}
+	return min(max(limit/4, 64<<20), 1<<30)
+}
