@@ -70,9 +70,14 @@ func (p *producer) remember(w written) {
 	p.lastTimestamp = w.timestamp
 }
 
-// append takes batch b, whose first record is at base.
+// append takes batch b, whose first record is at base. Only the header is read, so of a transaction's marker neither
+// kind nor coordinator epoch is known.
 func (p *producer) append(b batch.Batch, base batch.Offset, timestamp int64) {
 	p.setEpoch(b.ProducerEpoch())
+	if b.IsControl() {
+		p.lastTimestamp, p.txnFirst = timestamp, noOffset
+		return
+	}
 	delta := b.LastOffsetDelta()
 	p.remember(written{
 		lastSequence: b.LastSequence(), delta: delta, lastOffset: base + batch.Offset(delta), timestamp: timestamp,
@@ -127,18 +132,13 @@ func (t *Table) Discard() {
 }
 
 // Apply takes a batch that the log holds already, unconditionally (KAFKA-6003: what a leader wrote is not judged
-// again). Only the header of b is read, so of a transaction's marker neither kind nor coordinator epoch is known.
+// again).
 func (t *Table) Apply(now int64, b batch.Batch) {
 	if !b.HasProducerID() {
 		return
 	}
 	p := t.entry(b.ProducerID())
-	if b.IsControl() {
-		p.setEpoch(b.ProducerEpoch())
-		p.lastTimestamp, p.txnFirst = b.MaxTimestamp(), noOffset
-	} else {
-		p.append(b, b.BaseOffset(), b.MaxTimestamp())
-	}
+	p.append(b, b.BaseOffset(), b.MaxTimestamp())
 	p.touched = min(now, p.lastTimestamp)
 }
 
