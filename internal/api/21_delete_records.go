@@ -32,6 +32,9 @@ func (a *API) deleteRecords(_ context.Context, req *Request, m *kmsg.DeleteRecor
 	resp := kmsg.NewPtrDeleteRecordsResponse()
 	for i := range m.Topics {
 		t := &m.Topics[i]
+		if len(t.Partitions) == 0 {
+			continue // as in Kafka
+		}
 		rt := kmsg.NewDeleteRecordsResponseTopic()
 		rt.Topic = t.Topic
 		for _, tp := range t.Partitions {

@@ -1,0 +1,209 @@
+package api_test
+
+import (
+	"log/slog"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/ottla-io/ottla/internal/api"
+	"github.com/ottla-io/ottla/internal/cluster/meta"
+)
+
+// changeOf is a resource of an IncrementalAlterConfigs request. Changes are key, operation: "=v" sets, "-" deletes, "+v" appends, "~v"
+// subtracts, "?" is an operation that nobody knows; the value "null" is null.
+func changeOf(typ kmsg.ConfigResourceType, name string, changes ...string) kmsg.IncrementalAlterConfigsRequestResource {
+	r := kmsg.NewIncrementalAlterConfigsRequestResource()
+	r.ResourceType, r.ResourceName = typ, name
+	for i := 0; i+1 < len(changes); i += 2 {
+		c := kmsg.NewIncrementalAlterConfigsRequestResourceConfig()
+		c.Name = changes[i]
+		c.Op = kmsg.IncrementalAlterConfigOp(strings.IndexByte("=-+~?", changes[i+1][0]))
+		if c.Op != kmsg.IncrementalAlterConfigOpDelete {
+			c.Value = nullable(changes[i+1][1:])
+		}
+		r.Configs = append(r.Configs, c)
+	}
+	return r
+}
+
+func alter(n *adminNode, version int16, validateOnly bool, resources ...kmsg.IncrementalAlterConfigsRequestResource) []kmsg.IncrementalAlterConfigsResponseResource {
+	n.t.Helper()
+	req := kmsg.NewPtrIncrementalAlterConfigsRequest()
+	req.Resources, req.ValidateOnly = resources, validateOnly
+	return ask[*kmsg.IncrementalAlterConfigsResponse](n, version, req).Resources
+}
+
+// alterOne is the code that one resource's changes got.
+func alterOne(n *adminNode, r kmsg.IncrementalAlterConfigsRequestResource) int16 {
+	n.t.Helper()
+	return alter(n, 1, false, r)[0].ErrorCode
+}
+
+func TestIncrementalAlterConfigsVersions(t *testing.T) {
+	t.Parallel()
+	for _, v := range versionsOf(t, kmsg.IncrementalAlterConfigs) {
+		n := newAdminNode(t, nil, nil)
+		n.create("a", 1, "flush.ms", "7")
+		for _, step := range []struct {
+			changes []string
+			want    map[string]string
+		}{
+			{[]string{"retention.ms", "=5000", "cleanup.policy", "+compact"}, map[string]string{"flush.ms": "7", "retention.ms": "5000", "cleanup.policy": "delete,compact"}},
+			{[]string{"cleanup.policy", "+compact"}, map[string]string{"flush.ms": "7", "retention.ms": "5000", "cleanup.policy": "delete,compact"}},
+			{[]string{"cleanup.policy", "~delete"}, map[string]string{"flush.ms": "7", "retention.ms": "5000", "cleanup.policy": "compact"}},
+			{[]string{"cleanup.policy", "-", "retention.ms", "-", "no.such", "-"}, map[string]string{"flush.ms": "7"}},
+			{nil, map[string]string{"flush.ms": "7"}},
+		} {
+			r := alter(n, v, false, changeOf(kmsg.ConfigResourceTypeTopic, "a", step.changes...))[0]
+			wantCode(t, "a", r.ErrorCode, "")
+			if r.ResourceName != "a" || r.ResourceType != kmsg.ConfigResourceTypeTopic || r.ErrorMessage != nil {
+				t.Errorf("v%d: %+v", v, r)
+			}
+			if got := n.broker.Image().Config(meta.TopicResource("a")); !maps.Equal(got, step.want) {
+				t.Errorf("v%d: after %v the configs are %v, expected %v", v, step.changes, got, step.want)
+			}
+		}
+	}
+}
+
+func TestIncrementalAlterConfigsRefused(t *testing.T) {
+	t.Parallel()
+	n := newAdminNode(t, nil, nil)
+	n.create("a", 1)
+	n.create("beside", 1)
+	const (
+		topic   = kmsg.ConfigResourceTypeTopic
+		brokers = kmsg.ConfigResourceTypeBroker
+		loggers = kmsg.ConfigResourceTypeBrokerLogger
+		metrics = kmsg.ConfigResourceTypeClientMetrics
+		groups  = kmsg.ConfigResourceTypeGroupConfig
+	)
+	for _, c := range []struct {
+		resource kmsg.IncrementalAlterConfigsRequestResource
+		code     string
+		says     string
+	}{
+		{changeOf(topic, "none", "flush.ms", "=1"), "UNKNOWN_TOPIC_OR_PARTITION", "none"},
+		{changeOf(topic, "a/b", "flush.ms", "=1"), "INVALID_TOPIC_EXCEPTION", "a/b"},
+		{changeOf(topic, "", "flush.ms", "=1"), "INVALID_REQUEST", "empty"},
+		{changeOf(topic, "a", "no.such", "=1"), "INVALID_CONFIG", "no.such"},
+		{changeOf(topic, "a", "flush.ms", "=x"), "INVALID_CONFIG", "flush.ms=x"},
+		{changeOf(topic, "a", "flush.ms", "+1"), "INVALID_CONFIG", "flush.ms"},
+		{changeOf(topic, "a", "no.such", "+1"), "INVALID_CONFIG", "no.such"},
+		{changeOf(topic, "a", "flush.ms", "?1"), "INVALID_REQUEST", "4"},
+		{changeOf(topic, "a", "flush.ms", "=null", "retention.ms", "=null"), "INVALID_REQUEST", "flush.ms, retention.ms"},
+		{changeOf(topic, "a", "flush.ms", "=1", "flush.ms", "=2"), "INVALID_REQUEST", "twice"},
+		{changeOf(brokers, "9", "log.cleaner.threads", "=1"), "INVALID_REQUEST", "expected 1"},
+		{changeOf(brokers, "x", "log.cleaner.threads", "=1"), "INVALID_REQUEST", "expected 1"},
+		{changeOf(brokers, "1", "node.id", "=2"), "INVALID_REQUEST", "node.id"},
+		{changeOf(brokers, "", "num.partitions", "=2"), "INVALID_REQUEST", "num.partitions"},
+		{changeOf(brokers, "1", "no.such", "=2"), "INVALID_CONFIG", "no.such"},
+		{changeOf(brokers, "1", "log.cleaner.threads", "=x"), "INVALID_REQUEST", "log.cleaner.threads=x"},
+		{changeOf(brokers, "1", "log.retention.ms", "=0"), "INVALID_REQUEST", "log.retention.ms=0"},
+		{changeOf(brokers, "1", "log.retention.ms", "+1"), "INVALID_CONFIG", "log.retention.ms"},
+		{changeOf(brokers, "1", "log.retention.ms", "?1"), "INVALID_REQUEST", "log.retention.ms"},
+		{changeOf(metrics, "", "interval.ms", "=1000"), "INVALID_REQUEST", "empty"},
+		{changeOf(metrics, "m", "no.such", "=1"), "INVALID_REQUEST", "no.such"},
+		{changeOf(metrics, "m", "interval.ms", "=1"), "INVALID_REQUEST", "100"},
+		{changeOf(metrics, "m", "interval.ms", "=x"), "INVALID_CONFIG", "interval.ms"},
+		{changeOf(metrics, "m", "match", "=client_id=["), "INVALID_CONFIG", "client_id=["},
+		{changeOf(metrics, "m", "match", "=colour=red"), "INVALID_CONFIG", "colour=red"},
+		{changeOf(metrics, "m", "metrics", "+a"), "INVALID_CONFIG", "metrics"},
+		{changeOf(groups, "", "consumer.session.timeout.ms", "=1"), "INVALID_REQUEST", "empty"},
+		{changeOf(groups, "g", "no.such", "=1"), "INVALID_CONFIG", "no.such"},
+		{changeOf(groups, "g", "consumer.session.timeout.ms", "=x"), "INVALID_CONFIG", "consumer.session.timeout.ms"},
+		{changeOf(groups, "g", "share.renew.acknowledge.enable", "=x"), "INVALID_CONFIG", "true or false"},
+		{changeOf(groups, "g", "consumer.session.timeout.ms", "+1"), "INVALID_CONFIG", "consumer.session.timeout.ms"},
+		{changeOf(loggers, "1", "kafka", "=DEBUG"), "INVALID_CONFIG", "kafka"},
+		{changeOf(loggers, "1", "root", "=LOUD"), "INVALID_CONFIG", "LOUD"},
+		{changeOf(loggers, "1", "root", "-"), "INVALID_REQUEST", "root"},
+		{changeOf(loggers, "1", "root", "+DEBUG"), "INVALID_REQUEST", "append"},
+		{changeOf(loggers, "1", "root", "?DEBUG"), "INVALID_REQUEST", "4"},
+		{changeOf(loggers, "1", "root", "=null"), "INVALID_REQUEST", "root"},
+		{changeOf(loggers, "9", "root", "=DEBUG"), "INVALID_REQUEST", "expected 1"},
+		{changeOf(loggers, "", "root", "=DEBUG"), "INVALID_REQUEST", "expected 1"},
+		{changeOf(3, "x", "a", "=1"), "INVALID_REQUEST", "3"},
+	} {
+		for _, validateOnly := range []bool{false, true} {
+			got := alter(n, 1, validateOnly, c.resource, changeOf(topic, "beside", "flush.ms", "=1"))
+			what := c.resource.ResourceName + " " + c.says
+			wantCode(t, what, got[0].ErrorCode, c.code)
+			if !strings.Contains(textOf(got[0].ErrorMessage), c.says) {
+				t.Errorf("%s: message is %q", what, textOf(got[0].ErrorMessage))
+			}
+			wantCode(t, "beside "+what, got[1].ErrorCode, "")
+		}
+	}
+	for r, configs := range n.broker.Image().Configs() {
+		if r != meta.TopicResource("beside") {
+			t.Errorf("%v got %v", r, configs)
+		}
+	}
+	if got := n.level.Level(); got != slog.LevelInfo {
+		t.Errorf("the level is %v", got)
+	}
+}
+
+// A resource that is named twice is refused both times, and not changed.
+func TestIncrementalAlterConfigsTwice(t *testing.T) {
+	t.Parallel()
+	n := newAdminNode(t, nil, nil)
+	n.create("a", 1)
+	got := alter(n, 1, false, changeOf(kmsg.ConfigResourceTypeTopic, "a", "flush.ms", "=1"), changeOf(kmsg.ConfigResourceTypeTopic, "a", "flush.messages", "=1"),
+		changeOf(kmsg.ConfigResourceTypeBrokerLogger, "1", "root", "=DEBUG"), changeOf(kmsg.ConfigResourceTypeBrokerLogger, "1", "root", "=WARN"))
+	for _, r := range got {
+		wantCode(t, r.ResourceName, r.ErrorCode, "INVALID_REQUEST")
+	}
+	if len(got) != 4 || len(n.broker.Image().Config(meta.TopicResource("a"))) != 0 || n.level.Level() != slog.LevelInfo {
+		t.Errorf("%d results; something was changed", len(got))
+	}
+}
+
+func TestIncrementalAlterConfigsValidateOnly(t *testing.T) {
+	t.Parallel()
+	n := newAdminNode(t, nil, nil)
+	n.create("a", 1)
+	got := alter(n, 1, true, changeOf(kmsg.ConfigResourceTypeTopic, "a", "flush.ms", "=1"), changeOf(kmsg.ConfigResourceTypeBrokerLogger, "1", "root", "=DEBUG"))
+	wantCode(t, "topic", got[0].ErrorCode, "")
+	wantCode(t, "logger", got[1].ErrorCode, "")
+	if len(n.broker.Image().Config(meta.TopicResource("a"))) != 0 || n.level.Level() != slog.LevelInfo {
+		t.Error("validate_only changed something")
+	}
+}
+
+func TestIncrementalAlterConfigsLoggers(t *testing.T) {
+	t.Parallel()
+	n := newAdminNode(t, nil, nil)
+	for name, level := range map[string]slog.Level{
+		"TRACE": slog.LevelDebug - 4, "debug": slog.LevelDebug, "INFO": slog.LevelInfo, "WARN": slog.LevelWarn, "ERROR": slog.LevelError, "FATAL": slog.LevelError + 4,
+	} {
+		wantCode(t, name, alterOne(n, changeOf(kmsg.ConfigResourceTypeBrokerLogger, "1", "root", "="+name)), "")
+		if n.level.Level() != level {
+			t.Errorf("%s is %v, expected %v", name, n.level.Level(), level)
+		}
+		if got := describe(n, 4, resource(kmsg.ConfigResourceTypeBrokerLogger, "1"))[0].Configs[0]; textOf(got.Value) != strings.ToUpper(name) {
+			t.Errorf("%s is shown as %s", name, textOf(got.Value))
+		}
+	}
+	none := newAdminNode(t, nil, func(o *api.Options) { o.LogLevel = nil })
+	wantCode(t, "no logger", alterOne(none, changeOf(kmsg.ConfigResourceTypeBrokerLogger, "1", "root", "=INFO")), "INVALID_CONFIG")
+	if got := describe(none, 4, resource(kmsg.ConfigResourceTypeBrokerLogger, "1"))[0]; got.ErrorCode != 0 || len(got.Configs) > 0 {
+		t.Errorf("no logger: %+v", got)
+	}
+}
+
+// Without a table of settings broker configs are the metadata machine's to judge.
+func TestIncrementalAlterConfigsWithoutTable(t *testing.T) {
+	t.Parallel()
+	n := newAdminNode(t, nil, func(o *api.Options) { o.Configs = nil })
+	wantCode(t, "fine", alterOne(n, changeOf(kmsg.ConfigResourceTypeBroker, "1", "log.cleaner.threads", "=2")), "")
+	wantCode(t, "read-only", alterOne(n, changeOf(kmsg.ConfigResourceTypeBroker, "1", "node.id", "=2")), "INVALID_REQUEST")
+	for _, name := range []string{"", "1"} {
+		if got := describe(n, 4, resource(kmsg.ConfigResourceTypeBroker, name))[0]; got.ErrorCode != 0 || len(got.Configs) > 0 {
+			t.Errorf("%q: %+v", name, got)
+		}
+	}
+}
