@@ -2,8 +2,6 @@ package broker
 
 import (
 	"fmt"
-	"log/slog"
-	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -17,7 +15,6 @@ import (
 func BenchmarkStart(b *testing.B) {
 	opts := options(vfs.Cache(disk(b, b.TempDir()), 2000))
 	opts.Topic = smallSegments{}
-	opts.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	prepare(b, opts)
 	b.Run("clean", func(b *testing.B) { benchmarkStart(b, opts, func() {}) })
 	b.Run("unclean", func(b *testing.B) {
@@ -61,7 +58,6 @@ func benchmarkStart(b *testing.B, opts Options, before func()) {
 		if st := node.Stats(); st.Hosted != benchTopics*benchPartitions {
 			b.Fatalf("stats: %+v", st)
 		}
-		defer func() { b.Logf("%+v", node.Stats()); dbgFds(b) }()
 		eventually(b, "recovery", func() bool { return node.CleanStart() || node.Stats().Opened == benchTopics*benchPartitions })
 		b.ReportMetric(float64(heap()-held)/(1<<20), "heap-MiB")
 		if err := node.Close(); err != nil {

@@ -11,9 +11,11 @@ const createFlags = os.O_CREATE | os.O_EXCL | os.O_TRUNC
 
 // FileCache is an FS whose files open their descriptors when they are used. See Cache.
 type FileCache struct {
-	base  FS
-	ring  ring
-	names struct {
+	base FS
+	ring ring
+	// rebuildable names files whose unsynced writes need not hold a descriptor; nil: there are none.
+	rebuildable func(name string) bool
+	names       struct {
 		// RWMutex is held for reading while a file is opened by a name, for writing while names change.
 		sync.RWMutex
 		tree nameTree
@@ -29,6 +31,11 @@ func Cache(base FS, maxOpen int) *FileCache {
 	c.ring.max = max(1, maxOpen)
 	return c
 }
+
+// Rebuildable names the files that are made again from others when they are damaged (indexes). They may be closed with unsynced
+// writes, whose error is lost then: otherwise thousands of them, which nobody syncs, would each hold a descriptor. It is to be set before
+// the cache is used.
+func (c *FileCache) Rebuildable(match func(name string) bool) { c.rebuildable = match }
 
 // Descriptors counts those open now, or about to be.
 func (c *FileCache) Descriptors() int {
@@ -46,6 +53,7 @@ func (c *FileCache) OpenFile(name string, flag int) (File, error) {
 	c.names.RLock()
 	defer c.names.RUnlock()
 	f := &cachedFile{cache: c, opened: name, flag: flag &^ createFlags}
+	f.rebuildable = c.rebuildable != nil && c.rebuildable(name)
 	f.node = c.names.tree.attach(name, f)
 	d, err := c.openDescriptor(f, name, flag)
 	if err != nil {
