@@ -39,6 +39,11 @@ func (c *Cursor) Reset(b Batch, limit Limit) error {
 	return c.err
 }
 
+// Rewind points the cursor before the first record again, without decompressing anything. Only after a Reset that succeeded.
+func (c *Cursor) Rewind() {
+	*c = Cursor{batch: c.batch, data: c.data, buffer: c.buffer, last: -1}
+}
+
 // Next moves to the next record; false at the end or at an error, which Err tells apart.
 // Offset deltas must rise and not pass the header's, but may have gaps, as compaction leaves them.
 func (c *Cursor) Next() bool {

@@ -66,15 +66,35 @@ func newSegment(fsys vfs.FS, dir string, base batch.Offset, interval int) *Segme
 // Create starts an empty segment, whose directory entry is not yet durable. An empty file of that name is used again: a
 // crash between creation and the first append leaves one.
 func Create(fsys vfs.FS, dir string, base batch.Offset, interval int, now int64) (*Segment, error) {
+	return create(newSegment(fsys, dir, base, interval), now)
+}
+
+// CreateCleaned starts an empty segment whose files have the Cleaned state, replacing what a failed try has left. All names
+// are made here: nothing is created later, when the directory may have another owner.
+func CreateCleaned(fsys vfs.FS, dir string, base batch.Offset, interval int, now int64) (*Segment, error) {
 	s := newSegment(fsys, dir, base, interval)
+	s.mu.state = Cleaned
+	s, err := create(s, now)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range []*sideFile{&s.index, &s.times} {
+		if _, err := s.sideForWrite(f); err != nil {
+			return nil, errors.Join(fmt.Errorf("create segment: %w", err), s.Rename(Deleted), s.Release())
+		}
+	}
+	return s, nil
+}
+
+func create(s *Segment, now int64) (*Segment, error) {
 	file, err := s.openName(Log, syscall.O_RDWR|syscall.O_CREAT|syscall.O_TRUNC)
 	if err != nil {
 		return nil, fmt.Errorf("create segment: %w", err)
 	}
 	for _, kind := range []Kind{Index, TimeIndex, TxnIndex} {
-		if err := fsys.Remove(s.Name(kind)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := s.fs.Remove(s.Name(kind)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("create segment: %w", err)
-			if undo := errors.Join(file.Close(), fsys.Remove(s.Name(Log))); undo != nil {
+			if undo := errors.Join(file.Close(), s.fs.Remove(s.Name(Log))); undo != nil {
 				return nil, fmt.Errorf("%w: %v; removing it: %w", ErrStray, err, undo)
 			}
 			return nil, err
@@ -83,7 +103,7 @@ func Create(fsys vfs.FS, dir string, base batch.Offset, interval int, now int64)
 	s.log.Store(&openFile{file})
 	s.index.tail.Store(&tail{})
 	s.times.tail.Store(&tail{})
-	s.largest.known, s.largest.At, s.largest.Offset = true, NoTimestamp, base
+	s.largest.known, s.largest.At, s.largest.Offset = true, NoTimestamp, s.base
 	s.writer.first, s.writer.created = NoTimestamp, now
 	return s, nil
 }
