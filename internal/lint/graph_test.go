@@ -28,9 +28,10 @@ var graph = []struct{ name, kind, imports string }{
 	{"cluster/cow", machine, ""},
 	{"cluster/meta", machine, "cluster/cow protocol/batch protocol/topic"},
 
+	{"storage/compact", machine, "protocol/batch"},
 	{"storage/vfs", shell, ""},
 	{"storage/segment", shell, "protocol/batch storage/vfs"},
-	{"storage/log", shell, "protocol/batch storage/segment storage/vfs"},
+	{"storage/log", shell, "protocol/batch storage/compact storage/segment storage/vfs"},
 	{"partition", shell, "partition/producers partition/replica protocol/batch protocol/topic storage/log storage/vfs"},
 	{"cluster/controller", shell, "cluster/meta protocol/batch protocol/topic storage/log storage/vfs"},
 	{"broker", shell, "cluster/controller cluster/cow cluster/meta partition protocol/batch protocol/topic storage/log storage/vfs"},

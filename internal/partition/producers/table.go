@@ -142,6 +142,35 @@ func (t *Table) Apply(now int64, b batch.Batch) {
 	p.touched = min(now, p.lastTimestamp)
 }
 
+// Newest returns a function that tells, of a batch by its header, whether it is one of those remembered now, or a marker
+// of a producer that has written nothing since. Compaction must leave such batches, or the producer's sequence would be
+// lost with the next restart (KAFKA-7385). The function goes on knowing what was remembered when it was made.
+func (t *Table) Newest() func(header batch.Batch) bool {
+	type marker struct {
+		producer int64
+		epoch    int16
+	}
+	offsets := make(map[batch.Offset]struct{})
+	markers := make(map[marker]struct{})
+	for i := range t.producers {
+		p := &t.producers[i]
+		for _, w := range p.batches[:p.n] {
+			offsets[w.lastOffset] = struct{}{}
+		}
+		if p.n == 0 {
+			markers[marker{p.id, p.epoch}] = struct{}{}
+		}
+	}
+	return func(h batch.Batch) bool {
+		if h.IsControl() {
+			_, ok := markers[marker{h.ProducerID(), h.ProducerEpoch()}]
+			return ok
+		}
+		_, ok := offsets[h.LastOffset()]
+		return ok
+	}
+}
+
 // Expire forgets the producers that were not heard of for age ms (producer.id.expiration.ms) and have no open
 // transaction. Kafka goes by the newest batch's timestamp, which the client sets: one that writes old data loses
 // its duplicates at every check, and a timestamp in the far future is kept for ever. Here a live append counts by

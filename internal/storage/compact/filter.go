@@ -7,9 +7,9 @@ import (
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 )
 
-// limit bounds what a batch may decompress to. Compaction must be able to read whatever was once accepted, also before a
-// limit was lowered (KAFKA-6834).
-var limit = batch.Limit{Bytes: 256 << 20, Ratio: 1 << 20}
+// Limit bounds what a batch may decompress to in a pass, which must be able to read whatever was once accepted, also before
+// a limit was lowered (KAFKA-6834).
+func Limit() batch.Limit { return batch.Limit{Bytes: 256 << 20, Ratio: 1 << 20} }
 
 // Rules say what one pass keeps.
 type Rules struct {
@@ -97,7 +97,8 @@ func (f *Filter) judge(b batch.Batch, stay bool) (batch.Batch, error) {
 	if kept == 0 {
 		return f.empty(b, stay)
 	}
-	mark := tombstones && !b.HasDeleteHorizon()
+	// Kafka marks a batch that the end splits too, and so may drop its tombstones in the pass that first sees them.
+	mark := tombstones && !b.HasDeleteHorizon() && b.LastOffset() < f.rules.End
 	if kept == len(f.keep) && !mark {
 		return b, nil
 	}
@@ -107,7 +108,7 @@ func (f *Filter) judge(b batch.Batch, stay bool) (batch.Batch, error) {
 // records decides about each record of b and notes it in f.keep.
 func (f *Filter) records(b batch.Batch) (kept int, tombstones bool, err error) {
 	f.keep = f.keep[:0]
-	if err := f.cursor.Reset(b, limit); err != nil {
+	if err := f.cursor.Reset(b, Limit()); err != nil {
 		return 0, false, err
 	}
 	for f.cursor.Next() {
@@ -178,7 +179,7 @@ func (f *Filter) empty(b batch.Batch, stay bool) (batch.Batch, error) {
 
 // all notes in f.keep that every record of b stays.
 func (f *Filter) all(b batch.Batch) error {
-	if err := f.cursor.Reset(b, limit); err != nil {
+	if err := f.cursor.Reset(b, Limit()); err != nil {
 		return err
 	}
 	f.keep = slices.Grow(f.keep[:0], int(min(b.Count(), 16)))

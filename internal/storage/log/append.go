@@ -128,10 +128,6 @@ func (l *Log) roll(now time.Time, base batch.Offset) error {
 		}
 	}
 	old := l.active()
-	segs := *l.segs.Load()
-	if old.Size() == 0 {
-		segs = segs[:len(segs)-1] // it is replaced: its base is too far below
-	}
 	fresh, err := l.create(now, base)
 	if noSpace(err) && !errors.Is(err, segment.ErrStray) {
 		return fmt.Errorf("%w: %w", ErrNoSpace, err)
@@ -149,8 +145,14 @@ func (l *Log) roll(now time.Time, base batch.Offset) error {
 		l.dirty.sealed = append(l.dirty.sealed, old)
 	}
 	l.dirty.Unlock()
+	l.listing.Lock()
+	segs := *l.segs.Load()
+	if old.Size() == 0 {
+		segs = segs[:len(segs)-1] // it is replaced: its base is too far below
+	}
 	segs = append(slices.Clip(segs), fresh)
 	l.segs.Store(&segs)
+	l.listing.Unlock()
 	l.head.store(fresh, l.End(), 0)
 	if old.Size() == 0 {
 		return l.drop(old)

@@ -20,6 +20,8 @@ func (l *Log) Close(clean bool) error {
 	}
 	l.syncing.Lock() // a Sync under way ends first
 	defer l.syncing.Unlock()
+	l.replacing.Lock() // so does a swap; a compaction touches no name of the directory after this
+	defer l.replacing.Unlock()
 	if !l.failure.CompareAndSwap(nil, &failure{ErrClosed}) && errors.Is(l.failure.Load().err, ErrClosed) {
 		return err
 	}

@@ -1,4 +1,4 @@
-// Package log is the segments of one partition as one log: append, read, sync, roll, recover, truncate, retain.
+// Package log is the segments of one partition as one log: append, read, sync, roll, recover, truncate, retain, compact.
 //
 // Invariants:
 //
@@ -20,14 +20,17 @@
 //
 // Concurrency: the methods that change the log (Append, Fit, RollIfOld, Retain, AdvanceStart, Truncate, TruncateAll,
 // AssignEpoch, SetOptions) and Close are called under the partition's lock, one at a time. Everything else may run
-// beside them: readers load the list of segments and the head (active segment, end, size) as one consistent window and count
+// beside them, Compact too: readers load the list of segments and the head (active segment, end, size) as one consistent window and count
 // themselves into a segment before they touch it. Sync holds its own lock; it is never waited for by an append or a roll,
 // only by Truncate and Close.
 //
-// Compaction's seam: a cleaner reads sealed segments by Scan, writes a segment under the .cleaned state, syncs and renames it
-// to .swap, and only then replaces the segments it overlaps, as sweep would after a crash. It must keep the last offset of
-// what it cleans, or have the recovery point checkpointed past it: see OpenOptions.Compacted.
+// Compaction: one Compact at a time holds the sealed segments by reference, reads them, and writes new ones beside them under
+// the .cleaned state. It takes no lock but for a moment: replacing, when names are made and segments are swapped, which
+// Retain, AdvanceStart, Truncate and Close take too; if one of them changed the segments it holds, it gives up. What it
+// replaces was synced, and what it replaces it with is, names and all, before each step: sweep goes on from any of them. The last
+// batch of each new segment stays, if need be empty, so that compaction makes no hole between segments.
 //
 // Files in reading order: log.go, errors.go, append.go, read.go, hints.go, sync.go, open.go, sweep.go, recover.go, epochs.go,
-// epochfile.go, repair.go, times.go, retain.go, truncate.go, close.go.
+// epochfile.go, repair.go, times.go, retain.go, truncate.go, close.go; compact.go, compact_dirt.go, compact_read.go,
+// compact_write.go, compact_swap.go, compact_txnindex.go.
 package log

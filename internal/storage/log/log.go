@@ -37,6 +37,8 @@ type OpenOptions struct {
 	// OnRewrite is called, with nothing unsynced, before published bytes are cut or replaced: whoever keeps copies of them (a
 	// journal) forgets them, durably. After an error the log is as it was. It must not call the log. Nil: nobody does.
 	OnRewrite func() error
+	// Cleaned is the log's entry in the cleaner-offset-checkpoint: what lies below was compacted.
+	Cleaned batch.Offset
 	// OnRoll is called with the new segment's base offset, under the appender's exclusion, before a group
 	// that starts that segment is written: the partition writes its producer snapshot here.
 	OnRoll func(base batch.Offset) error
@@ -55,6 +57,7 @@ type Log struct {
 	segs    atomic.Pointer[[]*segment.Segment] // ascending by base, never empty; the last one is active
 	head    head
 	start   atomic.Int64
+	cleaned atomic.Int64 // what lies below was compacted; stored under replacing
 	bytes   atomic.Int64 // of all segments
 	written atomic.Int64 // bytes appended since opening, and recovered then
 	synced  atomic.Int64 // of written, in the segments' files
@@ -69,9 +72,12 @@ type Log struct {
 	vec    [][]byte
 	jitter int64 // ms by which this segment rolls earlier
 
-	syncing sync.Mutex // one Sync or Tail at a time, and none beside Truncate
-	covered place      // under syncing
-	dirty   struct {
+	syncing    sync.Mutex // one Sync or Tail at a time, and none beside Truncate
+	covered    place      // under syncing
+	compacting sync.Mutex // one Compact at a time
+	replacing  sync.Mutex // after syncing: what takes segments out of the list or makes their names
+	listing    sync.Mutex // after replacing: each change of the list, since a roll holds no other lock of these
+	dirty      struct {
 		sync.Mutex
 		active *segment.Segment
 		sealed []*segment.Segment // held; oldest first

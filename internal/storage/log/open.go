@@ -184,6 +184,9 @@ func (l *Log) finish(segs []*segment.Segment, end batch.Offset, opts OpenOptions
 	}
 	l.dirty.active = active
 	l.start.Store(int64(max(opts.StartOffset, segs[0].Base())))
+	if opts.Cleaned <= end { // else the log was cut below it, and what is appended there is not compacted
+		l.cleaned.Store(int64(opts.Cleaned))
+	}
 	l.head.store(active, end, active.Size())
 	l.covered.segment = active
 	point := l.start.Load()

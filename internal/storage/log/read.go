@@ -203,15 +203,32 @@ func (l *Log) Scan(from batch.Offset, fn func(header batch.Batch) error) error {
 	w := l.window()
 	for i := w.find(from); i < len(w.segs); i++ {
 		seg := w.segs[i]
-		if !seg.Acquire() {
-			continue // deleted from the front meanwhile
+		if !seg.Acquire() { // deleted or compacted meanwhile: go on where its offsets are now
+			end := w.end
+			w = l.window()
+			w.end = min(end, w.end)
+			i = w.find(max(from, seg.Base())) - 1
+			continue
 		}
-		err := w.scan(i, from, func(h batch.Batch, _ int64, _ int) error { return fn(h) })
-		if err := errors.Join(err, seg.Release()); err != nil {
-			return err
+		err := w.scan(i, from, func(h batch.Batch, _ int64, _ int) error {
+			if h.BaseOffset() >= w.end {
+				return errFound
+			}
+			from = h.NextOffset()
+			return fn(h)
+		})
+		if err = errors.Join(err, seg.Release()); err != nil {
+			return ignore(err, errFound)
 		}
 	}
 	return nil
+}
+
+func ignore(err, mark error) error {
+	if errors.Is(err, mark) {
+		return nil
+	}
+	return err
 }
 
 // scan walks segment i from the batch that holds from on.

@@ -12,6 +12,8 @@ import (
 // AdvanceStart raises the log's start to at most End (DeleteRecords) and deletes whole segments below it. The start may be
 // within a batch (KAFKA-6975); the caller checkpoints it.
 func (l *Log) AdvanceStart(to batch.Offset) error {
+	l.replacing.Lock()
+	defer l.replacing.Unlock()
 	if err := l.usable(); err != nil {
 		return err
 	}
@@ -42,6 +44,8 @@ func (l *Log) Oversize() bool {
 // Retain deletes old segments by time and size, never beyond limit, and returns how many. The segment being written is
 // rolled first if its time has come too (Kafka's UnifiedLog.deleteOldSegments).
 func (l *Log) Retain(now time.Time, limit batch.Offset) (int, error) {
+	l.replacing.Lock()
+	defer l.replacing.Unlock()
 	if err := l.usable(); err != nil {
 		return 0, err
 	}
@@ -116,9 +120,11 @@ func (l *Log) dropOldest(n int) error {
 	if n == 0 {
 		return nil
 	}
+	l.listing.Lock()
 	segs := *l.segs.Load()
 	kept := slices.Clone(segs[n:])
 	l.segs.Store(&kept)
+	l.listing.Unlock()
 	l.hints.clear()
 	for _, s := range segs[:n] {
 		l.bytes.Add(-s.Size())

@@ -24,8 +24,10 @@ func (l *Log) FindTimestamp(ts int64, limit batch.Offset) (found TimestampOffset
 	w, start := l.window(), l.Start()
 	limit = min(limit, w.end)
 	for i := w.find(start); i < len(w.segs) && w.segs[i].Base() < limit; i++ {
-		if !w.segs[i].Acquire() {
-			continue // deleted meanwhile: its records are below the start now
+		if !w.segs[i].Acquire() { // deleted or compacted meanwhile: look again
+			w, start = l.window(), l.Start()
+			i = w.find(start) - 1
+			continue
 		}
 		found, ok, err = w.findIn(i, ts, start, limit)
 		if err := errors.Join(err, w.segs[i].Release()); ok || err != nil {
@@ -112,12 +114,23 @@ func readBatch(seg *segment.Segment, pos int64, size int) (batch.Batch, error) {
 
 // MaxTimestamp returns the first record below limit with the largest timestamp (KIP-734); ok is false if no record has one.
 func (l *Log) MaxTimestamp(limit batch.Offset) (found TimestampOffset, ok bool, err error) {
-	w, start := l.window(), l.Start()
-	limit = min(limit, w.end)
+	for {
+		w := l.window()
+		found, ok, err = w.maxTimestamp(l.Start(), min(limit, w.end))
+		if !errors.Is(err, errGone) {
+			return found, ok, err
+		}
+	}
+}
+
+// errGone says that a segment of a window was deleted or compacted meanwhile.
+var errGone = errors.New("segment gone")
+
+func (w window) maxTimestamp(start, limit batch.Offset) (found TimestampOffset, ok bool, err error) {
 	best, at := segment.Timestamp{At: segment.NoTimestamp}, -1
 	for i := w.find(start); i < len(w.segs) && w.segs[i].Base() < limit; i++ {
 		if !w.segs[i].Acquire() {
-			continue
+			return found, false, errGone
 		}
 		largest, err := w.segs[i].LargestIn(start, limit)
 		if err := errors.Join(err, w.segs[i].Release()); err != nil {
@@ -127,10 +140,13 @@ func (l *Log) MaxTimestamp(limit batch.Offset) (found TimestampOffset, ok bool, 
 			best, at = largest, i
 		}
 	}
-	if at < 0 || !w.segs[at].Acquire() {
+	if at < 0 {
 		return found, false, nil
 	}
 	seg := w.segs[at]
+	if !seg.Acquire() {
+		return found, false, errGone
+	}
 	end, _ := w.bound(at, w.end)
 	b, ok, err := seg.Locate(best.Offset, end)
 	if err == nil && ok {

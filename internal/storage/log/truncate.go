@@ -18,6 +18,8 @@ import (
 func (l *Log) Truncate(to batch.Offset) error {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()
+	l.replacing.Lock()
+	defer l.replacing.Unlock()
 	if err := l.usable(); err != nil {
 		return err
 	}
@@ -73,6 +75,7 @@ func (l *Log) cutTo(keep int, end batch.Offset, pos int64) error {
 		l.bytes.Add(-cut)
 	}
 	l.start.Store(min(l.start.Load(), int64(end)))
+	l.cleaned.Store(min(l.cleaned.Load(), int64(end))) // or what is appended now would count as compacted (KAFKA-3330)
 	l.epochs.truncateEnd(end)
 	return l.startAfter(kept, end)
 }
@@ -87,6 +90,7 @@ func (l *Log) replaceAll(at batch.Offset) error {
 	}
 	l.epochs.set(nil)
 	l.start.Store(int64(at))
+	l.cleaned.Store(min(l.cleaned.Load(), int64(at)))
 	return l.startAfter(nil, at)
 }
 
@@ -152,6 +156,8 @@ func (l *Log) drop(s *segment.Segment) error {
 func (l *Log) TruncateAll(at batch.Offset) error {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()
+	l.replacing.Lock()
+	defer l.replacing.Unlock()
 	if err := l.usable(); err != nil {
 		return err
 	}

@@ -117,6 +117,16 @@ func (v view) searchFile(target int64, key func([]byte) int64) (e [entryMax]byte
 	return e, true, nil
 }
 
+// IndexBytes are the sizes of the offset index and the time index.
+func (s *Segment) IndexBytes() (index, times int64, err error) {
+	iv, err := s.view(&s.index)
+	if err != nil {
+		return 0, 0, err
+	}
+	tv, err := s.view(&s.times)
+	return int64(iv.len()) * indexWidth, int64(tv.len()) * timeWidth, err
+}
+
 // append adds an entry in memory and writes the tail when it is full. It is the appender's. A failed write costs the
 // entry, nothing more: the log is searched from an older entry then, and seal removes the file, to be rebuilt.
 func (s *Segment) appendSide(f *sideFile, entry []byte) {
