@@ -26,6 +26,8 @@ type Options struct {
 	ConfigFile string
 	// Logger is told what happens. Nil: nothing is logged.
 	Logger *slog.Logger
+	// LogLevel is the level of Logger, which clients may then change (IncrementalAlterConfigs of a broker's loggers). Nil: they may not.
+	LogLevel *slog.LevelVar
 	// Version is what metrics and logs say this build is.
 	Version string
 }

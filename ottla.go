@@ -140,7 +140,7 @@ func (s *Server) serve(opts Options) {
 	var background context.Context
 	background, s.stop = context.WithCancel(context.Background())
 	s.runs.Go(func() { s.ended(s.broker.Run(background)) })
-	handlers := api.New(s.apiOptions())
+	handlers := api.New(s.apiOptions(opts))
 	s.kafka = server.New(s.serverOptions(handlers))
 	for _, l := range s.listeners {
 		s.runs.Go(func() { s.ended(s.kafka.Serve(l.name, l.Listener)) })

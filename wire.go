@@ -153,10 +153,10 @@ func (s *Server) endpoints() []meta.Endpoint {
 // sessionIdle is how long a fetch session is kept unused while others want its place (Kafka's MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS).
 const sessionIdle = 2 * time.Minute
 
-func (s *Server) apiOptions() api.Options {
+func (s *Server) apiOptions(opts Options) api.Options {
 	c := s.config
 	return api.Options{
-		Broker: s.broker, Log: s.log, Configs: s.settings,
+		Broker: s.broker, Log: s.log, Configs: s.settings, LogLevel: opts.LogLevel,
 		AutoCreateTopics:       c.Bool("auto.create.topics.enable"),
 		KeepTopics:             !c.Bool("delete.topic.enable"),
 		FetchMaxBytes:          c.Int("fetch.max.bytes"),

@@ -24,7 +24,7 @@ import (
 //
 // **Differences from Apache Kafka**
 //
-// Kafka answers before the brokers know the topic. A timeout of 0 or less is no limit; Kafka times out at once.
+// Kafka answers before the brokers know the topic. default.replication.factor is lowered to the number of brokers. A timeout of 0 or less is no limit; Kafka times out at once.
 //
 // **Versions**
 //

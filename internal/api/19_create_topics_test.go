@@ -82,9 +82,10 @@ func TestCreateTopicsConfigs(t *testing.T) {
 	}
 }
 
+// A default factor is lowered to the one broker that there is.
 func TestCreateTopicsDefaults(t *testing.T) {
 	t.Parallel()
-	n := newAdminNode(t, map[string]string{"num.partitions": "3"}, nil)
+	n := newAdminNode(t, map[string]string{"num.partitions": "3", "default.replication.factor": "3"}, nil)
 	got := createTopics(n, 7, false, newTopic("a", -1, -1))[0]
 	if got.ErrorCode != 0 || got.NumPartitions != 3 || got.ReplicationFactor != 1 {
 		t.Errorf("with defaults: %+v", got)

@@ -111,6 +111,9 @@ func TestDescribeConfigsBroker(t *testing.T) {
 		if textOf(partitions.Value) != "4" || !partitions.ReadOnly || partitions.IsDefault && v == 0 {
 			t.Errorf("v%d: num.partitions is %+v", v, partitions)
 		}
+		if id := settingOf(t, r, "node.id"); textOf(id.Value) != "1" || !id.ReadOnly {
+			t.Errorf("v%d: node.id is %+v", v, id)
+		}
 		if textOf(threads.Value) != "1" || threads.ReadOnly || !threads.IsDefault && v == 0 {
 			t.Errorf("v%d: log.cleaner.threads is %+v", v, threads)
 		}

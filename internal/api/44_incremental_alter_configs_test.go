@@ -69,11 +69,14 @@ func TestIncrementalAlterConfigsVersions(t *testing.T) {
 	}
 }
 
-func TestIncrementalAlterConfigsRefused(t *testing.T) {
-	t.Parallel()
-	n := newAdminNode(t, nil, nil)
-	n.create("a", 1)
-	n.create("beside", 1)
+// refusedChange is a change that is refused, with a part of what is said.
+type refusedChange struct {
+	resource kmsg.IncrementalAlterConfigsRequestResource
+	code     string
+	says     string
+}
+
+func refusedChanges() []refusedChange {
 	const (
 		topic   = kmsg.ConfigResourceTypeTopic
 		brokers = kmsg.ConfigResourceTypeBroker
@@ -81,11 +84,7 @@ func TestIncrementalAlterConfigsRefused(t *testing.T) {
 		metrics = kmsg.ConfigResourceTypeClientMetrics
 		groups  = kmsg.ConfigResourceTypeGroupConfig
 	)
-	for _, c := range []struct {
-		resource kmsg.IncrementalAlterConfigsRequestResource
-		code     string
-		says     string
-	}{
+	return []refusedChange{
 		{changeOf(topic, "none", "flush.ms", "=1"), "UNKNOWN_TOPIC_OR_PARTITION", "none"},
 		{changeOf(topic, "a/b", "flush.ms", "=1"), "INVALID_TOPIC_EXCEPTION", "a/b"},
 		{changeOf(topic, "", "flush.ms", "=1"), "INVALID_REQUEST", "empty"},
@@ -126,9 +125,17 @@ func TestIncrementalAlterConfigsRefused(t *testing.T) {
 		{changeOf(loggers, "9", "root", "=DEBUG"), "INVALID_REQUEST", "expected 1"},
 		{changeOf(loggers, "", "root", "=DEBUG"), "INVALID_REQUEST", "expected 1"},
 		{changeOf(3, "x", "a", "=1"), "INVALID_REQUEST", "3"},
-	} {
+	}
+}
+
+func TestIncrementalAlterConfigsRefused(t *testing.T) {
+	t.Parallel()
+	n := newAdminNode(t, nil, nil)
+	n.create("a", 1)
+	n.create("beside", 1)
+	for _, c := range refusedChanges() {
 		for _, validateOnly := range []bool{false, true} {
-			got := alter(n, 1, validateOnly, c.resource, changeOf(topic, "beside", "flush.ms", "=1"))
+			got := alter(n, 1, validateOnly, c.resource, changeOf(kmsg.ConfigResourceTypeTopic, "beside", "flush.ms", "=1"))
 			what := c.resource.ResourceName + " " + c.says
 			wantCode(t, what, got[0].ErrorCode, c.code)
 			if !strings.Contains(textOf(got[0].ErrorMessage), c.says) {

@@ -47,7 +47,7 @@ func newAdminNode(t *testing.T, settings map[string]string, change func(*api.Opt
 		FS: vfs.NewMem(), DataDir: "/var/lib/ottla", NoLock: true, NodeID: 1, Topic: c, Schema: adminSchema{c},
 		Clock:             func() time.Time { return adminNow },
 		Advertise:         []meta.Endpoint{{Listener: "PLAINTEXT"}},
-		DefaultPartitions: int32(c.Int("num.partitions")), DefaultReplicationFactor: 1,
+		DefaultPartitions: int32(c.Int("num.partitions")), DefaultReplicationFactor: int16(c.Int("default.replication.factor")),
 	})
 	if err != nil {
 		t.Fatal(err)

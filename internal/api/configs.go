@@ -62,7 +62,13 @@ func (a *API) brokerEntries(image *meta.Image) []ConfigEntry {
 	if a.opts.Configs == nil {
 		return nil
 	}
-	return plain(a.opts.Configs.DescribeBroker(a.dynamic(image)))
+	entries := plain(a.opts.Configs.DescribeBroker(a.dynamic(image)))
+	// An id that nobody set was found in the data directory, or given; tools read it here.
+	if e := entryNamed(entries, "node.id"); e != nil && e.Value == nil {
+		name := a.nodeName()
+		e.Value = &name
+	}
+	return entries
 }
 
 // clusterEntries are the settings that were changed for all brokers, and nothing that stands above or below them.

@@ -21,8 +21,14 @@ func (b *Broker) CreateTopics(ctx context.Context, topics []meta.NewTopic, valid
 	}
 	return controller.Execute(ctx, b.control, meta.CreateTopics{
 		Topics: named, ValidateOnly: validateOnly, Schema: b.opts.Schema,
-		DefaultPartitions: b.opts.DefaultPartitions, DefaultReplicationFactor: b.opts.DefaultReplicationFactor,
+		DefaultPartitions: b.opts.DefaultPartitions, DefaultReplicationFactor: b.defaultReplicationFactor(),
 	})
+}
+
+// defaultReplicationFactor is default.replication.factor, or as many brokers as there are if they are fewer: a setting meant for a cluster
+// must not keep one broker from having topics. A factor that a client asks for is never lowered.
+func (b *Broker) defaultReplicationFactor() int16 {
+	return int16(min(int(b.opts.DefaultReplicationFactor), len(b.Image().Brokers)))
 }
 
 // DeleteTopics deletes topics by name or id; see CreateTopics for results.

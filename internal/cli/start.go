@@ -24,7 +24,7 @@ func (a *app) startCommand() *cobra.Command {
   ottla start --data /var/lib/ottla --listen 0.0.0.0:9092 --set num.partitions=3
   ottla start --config server.properties`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			logger, err := a.logger(level)
+			log, err := a.logging(level)
 			if err != nil {
 				return err
 			}
@@ -32,7 +32,7 @@ func (a *app) startCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.start(cmd.Context(), &flags, c, logger)
+			return a.start(cmd.Context(), &flags, c, log)
 		},
 	}
 	flags.add(cmd)
@@ -40,20 +40,26 @@ func (a *app) startCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) logger(level string) (*slog.Logger, error) {
-	var l slog.Level
+// logging is a logger and its level, which clients may change.
+type logging struct {
+	logger *slog.Logger
+	level  *slog.LevelVar
+}
+
+func (a *app) logging(level string) (logging, error) {
+	l := new(slog.LevelVar)
 	if err := l.UnmarshalText([]byte(level)); err != nil {
-		return nil, usagef("--log-level %s: must be debug, info, warn or error", level)
+		return logging{}, usagef("--log-level %s: must be debug, info, warn or error", level)
 	}
-	return slog.New(slog.NewTextHandler(a.errOut, &slog.HandlerOptions{Level: l})), nil
+	return logging{slog.New(slog.NewTextHandler(a.errOut, &slog.HandlerOptions{Level: l})), l}, nil
 }
 
 // start runs a broker until a signal. A second signal does not wait for the first to be carried out.
-func (a *app) start(ctx context.Context, flags *settingFlags, c *config.Config, logger *slog.Logger) error {
+func (a *app) start(ctx context.Context, flags *settingFlags, c *config.Config, log logging) error {
 	if _, _, _, err := c.Listeners(); err != nil {
 		return err
 	}
-	a.useMachine(logger)
+	a.useMachine(log.logger)
 	settings := make(map[string]string)
 	given, err := flags.given()
 	if err != nil {
@@ -70,7 +76,7 @@ func (a *app) start(ctx context.Context, flags *settingFlags, c *config.Config, 
 	}
 	started := make(chan result, 1)
 	go func() {
-		s, err := ottla.Start(starting, ottla.Options{Settings: settings, ConfigFile: flags.file, Environ: a.environ, Logger: logger, Version: Version()})
+		s, err := ottla.Start(starting, ottla.Options{Settings: settings, ConfigFile: flags.file, Environ: a.environ, Logger: log.logger, LogLevel: log.level, Version: Version()})
 		started <- result{s, err}
 	}()
 	var r result
@@ -87,7 +93,7 @@ func (a *app) start(ctx context.Context, flags *settingFlags, c *config.Config, 
 		return startError(r.err)
 	}
 	a.banner(r.server, c)
-	return a.serve(ctx, r.server, logger)
+	return a.serve(ctx, r.server, log.logger)
 }
 
 // serve waits for the end of the broker, or ends it at a signal.
