@@ -184,7 +184,12 @@ func (b *Broker) syncFailed(p *partition.Partition, err error) {
 	b.fail(err)
 }
 
-// lacksRoom says that err is about room on the disk, which may be there later.
-func lacksRoom(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+// passes says that err is about room on the disk or descriptors, which may be there later.
+func passes(err error) bool {
+	for _, passing := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EMFILE, syscall.ENFILE} {
+		if errors.Is(err, passing) {
+			return true
+		}
+	}
+	return false
 }

@@ -76,7 +76,7 @@ func (b *Broker) touch(s *slot) (*partition.Partition, error) {
 	}
 	b.log.Error("partition is offline: it cannot be opened", "partition", s.id, "dir", s.dir(), "err", err)
 	f := &failure{fmt.Errorf("%w: %s cannot be opened: %w", kerr.KafkaStorageError, s.id, err)}
-	if !lacksRoom(err) { // there may be room later
+	if !passes(err) {
 		s.failed.Store(f)
 	}
 	return nil, f.err

@@ -97,12 +97,20 @@ func (c ElectLeaders) electIn(s *State, t *Topic) []Record {
 		if leader := c.leaderOf(s, p); leader != KeepLeader {
 			change := PartitionChangeRecord{Index: int32(i), TopicID: t.ID, Leader: leader, Recovery: KeepRecovery}
 			if leader == c.Broker && !slices.Contains(p.ISR, c.Broker) {
+				// From the ELR it comes into the ISR: nobody may be in both.
 				change.ISR = []int32{c.Broker}
+				change.ELR = without(p.ELR, c.Broker)
+				change.LastKnownELR = []int32{}
 			}
 			records = append(records, change)
 		}
 	}
 	return records
+}
+
+// without is list without id; never nil.
+func without(list []int32, id int32) []int32 {
+	return slices.DeleteFunc(append([]int32{}, list...), func(other int32) bool { return other == id })
 }
 
 // leaderOf is who shall lead p, or KeepLeader.
