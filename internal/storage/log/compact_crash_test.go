@@ -1,0 +1,262 @@
+package log_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/ottla-io/ottla/internal/protocol/batch"
+	"github.com/ottla-io/ottla/internal/storage/log"
+	"github.com/ottla-io/ottla/internal/storage/vfs"
+)
+
+// dirtyLog is a log with some compacted and some dirty segments, transactions, idempotent producers and tombstones, all sealed
+// and unsynced from the last pass on.
+func dirtyLog(t testing.TB, fs vfs.FS) *kept {
+	k := newKept(t, fs)
+	fill := func(round int) {
+		for i := range 14 {
+			codec := codecs[i%len(codecs)]
+			k.produce(t, codec, -1, false, fmt.Sprint("k", i%5), fmt.Sprint("u", round, i))
+			switch i % 4 {
+			case 0:
+				k.produce(t, codec, 0, false, "a", "-k1", "c")
+			case 1:
+				k.produce(t, codec, 2, true, "k2", "t")
+			case 2:
+				k.end(t, 2, batch.ControlType(i/2%2))
+			}
+		}
+		k.end(t, 2, batch.ControlAbort)
+		k.epoch++
+		k.seal(t)
+	}
+	fill(0)
+	k.compact(t, k.l.End(), 1<<20)
+	fill(1)
+	return k
+}
+
+// named says in which case a test failed.
+type named struct {
+	tb
+	name string
+}
+
+func (n named) Fatalf(format string, args ...any) {
+	n.Helper()
+	n.tb.Fatalf("%s: %s", n.name, fmt.Sprintf(format, args...))
+}
+
+// recovered checks the log that is left on fs: nothing below the synced offset is lost, and what was compacted away stays so.
+func (k *kept) recovered(t tb, fs vfs.FS, name string, cleaned, synced, point batch.Offset) {
+	t.Helper()
+	t = named{t, name}
+	opts := k.opts
+	opts.Cleaned, opts.RecoveryPoint = cleaned, point
+	l, err := log.Open(fs, "t-0", k.now, opts)
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	if l.End() < synced {
+		t.Fatalf("the log ends at %d, %d was synced", l.End(), synced)
+	}
+	if synced == k.l.End() {
+		k.check(t, l, k.l.End())
+	} else {
+		k.checkBelow(t, l, synced)
+	}
+	entries, err := fs.ReadDir("t-0")
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	for _, e := range entries {
+		for _, suffix := range []string{".cleaned", ".swap", ".deleted"} {
+			if strings.HasSuffix(e.Name(), suffix) {
+				t.Fatalf("%s is left", e.Name())
+			}
+		}
+	}
+	if err := l.Append(k.now, []batch.Batch{mkKeyed(l.End())}); err != nil {
+		t.Fatalf("append: %v", err)
+	}
+	if err := l.Close(false); err != nil {
+		t.Fatalf("close: %v", err)
+	}
+}
+
+// checkBelow checks that the last record of each key below end is there, or a newer one.
+func (k *kept) checkBelow(t tb, l *log.Log, end batch.Offset) {
+	t.Helper()
+	v := look(t, l)
+	newest := map[string]batch.Offset{}
+	for _, r := range v.records {
+		newest[r.key] = max(newest[r.key], r.offset)
+	}
+	for _, r := range k.records {
+		if r.offset < end && r.value != nil && (r.txn == nil || r.txn.ended && !r.txn.aborted) && newest[r.key] < r.offset {
+			t.Fatalf("the newest record of key %s is %d, not %d", r.key, newest[r.key], r.offset)
+		}
+	}
+}
+
+func mkKeyed(base batch.Offset) batch.Batch {
+	var w batch.Builder
+	w.Reset(batch.NewFields(base))
+	w.Append(batch.Record{Offset: base, Key: []byte("next"), Value: []byte("v")})
+	b, err := w.Build()
+	if err != nil {
+		panic(err)
+	}
+	return bytes.Clone(b)
+}
+
+// TestCompactCrash cuts the power at each change that a pass makes to the file system.
+func TestCompactCrash(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(2) {
+		for _, synced := range []bool{true, false} {
+			mem := vfs.NewMem()
+			k := dirtyLog(t, mem)
+			durable := k.l.Cleaned()
+			if synced {
+				end, err := k.l.Sync()
+				if err != nil {
+					t.Fatal(err)
+				}
+				durable = end
+			}
+			cleaned := k.l.Cleaned()
+			rnd := rand.New(rand.NewPCG(seed, 1))
+			cycles := 0
+			mem.OnOp(func(op vfs.Op) {
+				for _, keep := range []int{0, 30, 70, 100} {
+					name := fmt.Sprintf("seed %d, synced %v, keep %d, after %v", seed, synced, keep, op)
+					point := []batch.Offset{0, durable}[rnd.IntN(2)]
+					k.recovered(t, mem.CrashClone(vfs.CrashOptions{Keep: keep, Rand: rnd}), name, cleaned, durable, point)
+					cycles++
+				}
+			})
+			done := k.compact(t, k.l.End(), 1<<20)
+			mem.OnOp(func(vfs.Op) {})
+			if done.Replaced < 3 || cycles < 100 {
+				t.Fatalf("%d cycles, %+v", cycles, done)
+			}
+			k.recovered(t, mem.CrashClone(vfs.CrashOptions{}), "after the pass", k.l.Cleaned(), k.l.End(), k.l.End())
+		}
+	}
+}
+
+// TestCompactFaults fails each operation of a pass once.
+func TestCompactFaults(t *testing.T) {
+	t.Parallel()
+	for _, cause := range []error{syscall.EIO, syscall.ENOSPC} {
+		for n := int64(1); ; n++ {
+			mem := vfs.NewMem()
+			k := dirtyLog(t, mem)
+			if _, err := k.l.Sync(); err != nil {
+				t.Fatal(err)
+			}
+			cleaned, start, end := k.l.Cleaned(), k.l.Start(), k.l.End()
+			if err := k.l.Close(true); err != nil {
+				t.Fatal(err)
+			}
+			armed, failed := false, vfs.Op{}
+			inject := vfs.FailNth(n, func(op vfs.Op) bool { return armed }, cause)
+			faulty := vfs.Faulty(mem, func(op vfs.Op) error {
+				err := inject(op)
+				if err != nil {
+					failed = op
+				}
+				return err
+			})
+			opts := k.opts
+			opts.Clean, opts.Cleaned, opts.StartOffset = true, cleaned, start
+			var err error
+			if k.l, err = log.Open(faulty, "t-0", k.now, opts); err != nil {
+				t.Fatal(err)
+			}
+			armed = true
+			_, err = k.l.Compact(k.now, end, settings(), k.cleaner(1<<20))
+			armed = false
+			if failed.Kind == "" {
+				if n < 100 {
+					t.Fatalf("only %d operations", n)
+				}
+				break
+			}
+			for i := range k.records { // some of it may be done
+				k.records[i].cleaned = max(k.records[i].cleaned, 1)
+			}
+			name := fmt.Sprintf("%v (%v), compact says %v", failed, cause, err)
+			k.check(t, k.l, end)
+			if err == nil && !spared(failed.Kind) && !k.isSide(failed) {
+				t.Errorf("%s: no error", name)
+			}
+			if err != nil && errors.Is(err, log.ErrNoSpace) == errors.Is(err, log.ErrFailed) && cause == syscall.ENOSPC && !spared(failed.Kind) {
+				t.Errorf("%s: neither for want of room nor final", name)
+			}
+			if err != nil && !errors.Is(err, log.ErrFailed) {
+				if err := k.l.Append(k.now, []batch.Batch{mkKeyed(k.l.End())}); err != nil {
+					t.Errorf("%s: append: %v", name, err)
+				}
+				done, err := k.l.Compact(k.now, end, settings(), k.cleaner(1<<20))
+				if err != nil || done.To != end {
+					d, _ := k.l.Dirt(k.now, end, settings())
+					t.Errorf("%s: again: %+v %v %+v", name, done, err, d)
+				}
+				k.check(t, k.l, k.l.Cleaned())
+			}
+			_ = k.l.Close(false)
+			k.recovered(t, mem.CrashClone(vfs.CrashOptions{}), name, cleaned, end, end)
+		}
+	}
+}
+
+// spared are the operations whose failure may cost nothing: what a failed read of an index says is read from the log.
+func spared(kind vfs.Kind) bool {
+	return slices.Contains([]vfs.Kind{vfs.OpRemove, vfs.OpClose, vfs.OpOpen, vfs.OpRead, vfs.OpSize}, kind)
+}
+
+// isSide reports whether op is about an index, which the log can do without.
+func (k *kept) isSide(op vfs.Op) bool {
+	return strings.Contains(op.Name, "index")
+}
+
+// TestCompactTrace shows the order of a swap's steps.
+func TestCompactTrace(t *testing.T) {
+	t.Parallel()
+	var lines []string
+	on := false
+	fs := vfs.Trace(vfs.NewMem(), func(op vfs.Op) {
+		if on && op.Mutates() && op.Err == nil {
+			lines = append(lines, op.String())
+		}
+	})
+	k := newKept(t, fs)
+	for range 3 {
+		k.produce(t, batch.CodecNone, -1, false, "a", "b")
+		k.seal(t)
+	}
+	if _, err := k.l.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	on = true
+	k.compact(t, k.l.End(), 1<<20)
+	on = false
+	const golden = "testdata/compact.trace"
+	got := strings.Join(lines, "\n") + "\n"
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s says\n%s\na pass did\n%s", golden, want, got)
+	}
+}
