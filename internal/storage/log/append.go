@@ -129,7 +129,7 @@ func (l *Log) roll(now time.Time, base batch.Offset) error {
 	}
 	old := l.active()
 	fresh, err := l.create(now, base)
-	if noSpace(err) && !errors.Is(err, segment.ErrStray) {
+	if noSpace(err) {
 		return fmt.Errorf("%w: %w", ErrNoSpace, err)
 	}
 	if err != nil {
@@ -141,7 +141,7 @@ func (l *Log) roll(now time.Time, base batch.Offset) error {
 	l.dirty.Lock()
 	l.dirty.active = fresh
 	l.dirty.dir = true
-	if old.Size() > 0 && old.Acquire() {
+	if old.Size() > 0 && !slices.Contains(l.dirty.sealed, old) && old.Acquire() {
 		l.dirty.sealed = append(l.dirty.sealed, old)
 	}
 	l.dirty.Unlock()

@@ -2,11 +2,18 @@ package log
 
 import "errors"
 
+// untouched reports whether nothing was changed since a clean opening, so that a clean close has nothing to do.
+func (l *Log) untouched() bool {
+	l.dirty.Lock()
+	defer l.dirty.Unlock()
+	return l.written.Load() == 0 && !l.dirty.dir && !l.dirty.parent && len(l.dirty.sealed) == 0 && !l.epochs.behind()
+}
+
 // Close closes all files; with clean it first trims indexes, adds the last time-index entry and syncs. Ranges that are
 // still held keep their segments' files open.
 func (l *Log) Close(clean bool) error {
 	var err error
-	if clean && l.usable() == nil {
+	if clean && l.usable() == nil && !l.untouched() {
 		l.dirty.Lock()
 		active := l.active()
 		if err = active.Seal(); err == nil && active.Acquire() {

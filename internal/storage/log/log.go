@@ -67,6 +67,7 @@ type Log struct {
 	hints   hints
 	failure atomic.Pointer[failure]
 	report  Recovery
+	loaded  loaded
 
 	// The appender's.
 	vec    [][]byte

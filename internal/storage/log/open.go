@@ -21,6 +21,12 @@ type Recovery struct {
 	Missing  int64                 // offsets from the log's end to the recovery point: a stale checkpoint, or a lost tail
 }
 
+// loaded is what Open learns on its way.
+type loaded struct {
+	epochFile bool        // the directory has one
+	lastEpoch batch.Epoch // of the last batch, or NoEpoch if it was not read
+}
+
 // Recovery says what Open found and did.
 func (l *Log) Recovery() Recovery { return l.report }
 
@@ -28,6 +34,7 @@ func (l *Log) Recovery() Recovery { return l.report }
 // is batch.ErrCorrupt, and nothing is changed then.
 func Open(fsys vfs.FS, dir string, now time.Time, opts OpenOptions) (*Log, error) {
 	l := &Log{fs: fsys, dir: dir, onRoll: opts.OnRoll, onRewrite: opts.OnRewrite, opened: now}
+	l.loaded.lastEpoch = batch.NoEpoch
 	l.opts.Store(&opts.Options)
 	l.dirty.dir, l.dirty.parent = !opts.Clean, !opts.Clean // who made them may not have synced them
 	if err := l.open(now, opts); err != nil {
@@ -51,7 +58,7 @@ func (l *Log) open(now time.Time, opts OpenOptions) error {
 		return err
 	}
 	first := l.adopt(files, opts)
-	known := l.loadEpochs()
+	known := l.loaded.epochFile && l.loadEpochs()
 	segs := *l.segs.Load()
 	end := opts.StartOffset
 	if len(segs) > 0 {
@@ -112,9 +119,13 @@ func (l *Log) load(now time.Time, first int, opts OpenOptions) (batch.Offset, er
 		if err := l.dropStray(); err != nil {
 			return 0, err
 		}
-		end, err := l.active().Activate(now.UnixMilli())
+		last, ok, err := l.active().Activate(now.UnixMilli())
+		if err == nil && !ok {
+			return l.active().Base(), nil
+		}
 		if !errors.Is(err, batch.ErrCorrupt) {
-			return end, err
+			l.loaded.lastEpoch = last.Epoch
+			return last.Next, err
 		}
 		l.dirty.dir = true // the marker was wrong: believe the recovery point alone
 	}

@@ -147,8 +147,11 @@ func (l *Log) readIn(w window, from, limit batch.Offset, max int, whole bool) (r
 func (l *Log) readSegment(w window, i int, r *Range, from, limit batch.Offset, max int, whole bool) (ok bool, err error) {
 	seg := w.segs[i]
 	end, exact := w.bound(i, limit)
-	first := 0 // the first batch's size, when it is known
-	pos, hit := l.hints.get(seg, from)
+	first := 0                               // the first batch's size, when it is known
+	pos, hit := int64(0), from <= seg.Base() // the first batch, or the first that compaction left
+	if !hit {
+		pos, hit = l.hints.get(seg, from)
+	}
 	if !hit {
 		found, ok, err := seg.Locate(from, end)
 		if err != nil || !ok {

@@ -29,7 +29,10 @@ func (l *Log) recover(now time.Time, first int, opts OpenOptions) (batch.Offset,
 			}
 			break
 		}
-		r, err := seg.Recover(l.limit(i), l.epochs.correct)
+		r, err := seg.Recover(l.limit(i), func(h batch.Batch) {
+			l.loaded.lastEpoch = h.LeaderEpoch()
+			l.epochs.correct(h)
+		})
 		if err != nil {
 			return 0, err
 		}

@@ -36,6 +36,9 @@ func (l *Log) repairEpochs(end batch.Offset, known bool) error {
 
 // lastEpoch is the leader epoch of the log's last batch.
 func (l *Log) lastEpoch() (batch.Epoch, error) {
+	if epoch := l.loaded.lastEpoch; epoch >= 0 {
+		return epoch, nil
+	}
 	segs := *l.segs.Load()
 	for i := len(segs) - 1; i >= 0; i-- {
 		if segs[i].Size() == 0 {

@@ -33,6 +33,8 @@ func (l *Log) list() (files []listed, err error) {
 		base, kind, state, ok := segment.ParseName(name)
 		switch {
 		case entry.IsDir():
+		case name == epochFile:
+			l.loaded.epochFile = true
 		case ok:
 			f := listed{base: base, kind: kind, state: state, name: path.Join(l.dir, name)}
 			if kind == segment.Log && state == segment.Live {

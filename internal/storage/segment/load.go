@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"syscall"
 
 	"github.com/ottla-io/ottla/internal/protocol/batch"
@@ -79,21 +80,18 @@ func (s *Segment) probe(f *sideFile) (int, error) {
 	return v.len(), s.probeTimes(v)
 }
 
-// probeIndex checks that the last entry names a batch and that no long part of the log follows it.
+// probeIndex checks that the last entry names a batch and, of a sealed segment, that no long part of the log follows it.
 func (s *Segment) probeIndex(v view) error {
-	var pos int64
+	pos, offset := int64(0), int64(math.MaxInt32)
 	if v.len() > 0 {
 		last, err := v.entry(v.len() - 1)
 		if err != nil {
 			return err
 		}
-		if err := s.checkIndexEntry(v, last[:]); err != nil {
-			return err
+		pos, offset = indexPosition(last[:]), indexOffset(last[:])
+		if pos < 0 || pos >= s.Size() || offset < 0 || offset == 0 && v.len() > 1 {
+			return fmt.Errorf("%w: entry %d at %d", errSide, offset, pos)
 		}
-		pos = indexPosition(last[:])
-	}
-	if !s.sealed.Load() {
-		return nil // Activate reads on to the end anyway
 	}
 	c, err := s.cursor(pos, s.Size())
 	if err != nil {
@@ -101,37 +99,21 @@ func (s *Segment) probeIndex(v view) error {
 	}
 	defer c.close()
 	for {
-		_, at, _, err := c.next()
+		header, at, _, err := c.next()
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return err
+		case at == pos && (header.BaseOffset() < s.base || int64(header.BaseOffset()-s.base) > offset):
+			// Kafka before 3.9 indexed a whole append by its last offset, so the batch may well end before it.
+			return fmt.Errorf("%w: entry %d names a batch at %d", errSide, offset, header.BaseOffset())
 		case at-pos > staleAfter:
 			return fmt.Errorf("%w: last entry at position %d", errSide, pos)
+		case !s.sealed.Load():
+			return nil // Activate reads on to the end anyway
 		}
 	}
-}
-
-func (s *Segment) checkIndexEntry(v view, e []byte) error {
-	pos, offset := indexPosition(e), indexOffset(e)
-	if pos < 0 || pos >= s.Size() || offset < 0 || offset == 0 && v.len() > 1 {
-		return fmt.Errorf("%w: entry %d at %d", errSide, offset, pos)
-	}
-	c, err := s.cursor(pos, s.Size())
-	if err != nil {
-		return err
-	}
-	defer c.close()
-	header, _, _, err := c.next()
-	if err != nil {
-		return err
-	}
-	// Kafka before 3.9 indexed a whole append by its last offset, so the batch here may end earlier.
-	if rel := int64(header.BaseOffset() - s.base); rel < 0 || rel > offset {
-		return fmt.Errorf("%w: entry %d names a batch at %d", errSide, offset, rel)
-	}
-	return nil
 }
 
 // probeTimes checks that the last entry is some batch's, and not smaller than the first.

@@ -21,16 +21,13 @@ const (
 	recoverChunk = 1 << 18 // bytes of one read in recovery
 )
 
-// Activate readies a reopened segment for appends, trusting that its log is whole, and returns the offset after its last
-// batch. It reads the index's last entry and the headers behind it. An error that is batch.ErrCorrupt asks for Recover.
-func (s *Segment) Activate(now int64) (next batch.Offset, err error) {
+// Activate readies a reopened segment for appends, trusting that its log is whole, and returns its last batch; ok is false
+// if it is empty. It reads the index's last entry and the headers behind it. An error that is batch.ErrCorrupt asks for
+// Recover.
+func (s *Segment) Activate(now int64) (last Found, ok bool, err error) {
 	s.sealed.Store(false)
 	s.writer.created = now
-	last, ok, err := s.Last()
-	if !ok {
-		return s.base, err
-	}
-	return last.Next, err
+	return s.Last()
 }
 
 // Resume makes a recovered segment the one that is appended to.
@@ -44,13 +41,14 @@ func (s *Segment) CheckTail() error {
 	return err
 }
 
-// Last is the segment's last batch; ok is false if it is empty.
+// Last is the segment's last batch; ok is false if it is empty. A short log is walked without its index.
 func (s *Segment) Last() (last Found, ok bool, err error) {
-	start, err := s.lastIndexed()
-	if err != nil {
-		return last, false, err
+	start := int64(0)
+	if s.Size() > windowSize {
+		if start, err = s.lastIndexed(); err != nil {
+			return last, false, err
+		}
 	}
-	s.writer.since = s.Size() - start
 	err = s.Scan(start, s.Size(), func(h batch.Batch, pos int64, size int) error {
 		last, ok = foundOf(h, pos, size), true
 		return nil
@@ -132,7 +130,7 @@ func (s *Segment) Adopt(r Recovered, now int64) error {
 	s.largest.Lock()
 	s.largest.known, s.largest.Timestamp = true, b.max
 	s.largest.Unlock()
-	s.writer.since = r.Valid - b.indexed
+	s.writer.since, s.writer.lastTime, s.writer.ready = r.Valid-b.indexed, b.lastTime, true
 	s.writer.created = now
 	return nil
 }

@@ -14,9 +14,6 @@ import (
 	"github.com/ottla-io/ottla/internal/storage/vfs"
 )
 
-// ErrStray says that an empty segment file stands where it was not wanted: the log must not go on beside it.
-var ErrStray = errors.New("stray segment file")
-
 // NoTimestamp is the timestamp of a batch without one (Kafka's RecordBatch.NO_TIMESTAMP).
 const NoTimestamp = -1
 
@@ -63,8 +60,8 @@ func newSegment(fsys vfs.FS, dir string, base batch.Offset, interval int) *Segme
 	return s
 }
 
-// Create starts an empty segment, whose directory entry is not yet durable. An empty file of that name is used again: a
-// crash between creation and the first append leaves one.
+// Create starts an empty segment, whose directory entry is not yet durable. A file of that name is emptied; side files are
+// made when they have entries.
 func Create(fsys vfs.FS, dir string, base batch.Offset, interval int, now int64) (*Segment, error) {
 	return create(newSegment(fsys, dir, base, interval), now)
 }
@@ -74,6 +71,11 @@ func Create(fsys vfs.FS, dir string, base batch.Offset, interval int, now int64)
 func CreateCleaned(fsys vfs.FS, dir string, base batch.Offset, interval int, now int64) (*Segment, error) {
 	s := newSegment(fsys, dir, base, interval)
 	s.mu.state = Cleaned
+	for _, kind := range []Kind{Index, TimeIndex, TxnIndex} {
+		if err := fsys.Remove(s.Name(kind)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("create segment: %w", err)
+		}
+	}
 	s, err := create(s, now)
 	if err != nil {
 		return nil, err
@@ -91,20 +93,12 @@ func create(s *Segment, now int64) (*Segment, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create segment: %w", err)
 	}
-	for _, kind := range []Kind{Index, TimeIndex, TxnIndex} {
-		if err := s.fs.Remove(s.Name(kind)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("create segment: %w", err)
-			if undo := errors.Join(file.Close(), s.fs.Remove(s.Name(Log))); undo != nil {
-				return nil, fmt.Errorf("%w: %v; removing it: %w", ErrStray, err, undo)
-			}
-			return nil, err
-		}
-	}
 	s.log.Store(&openFile{file})
 	s.index.tail.Store(&tail{})
 	s.times.tail.Store(&tail{})
 	s.largest.known, s.largest.At, s.largest.Offset = true, NoTimestamp, s.base
 	s.writer.first, s.writer.created = NoTimestamp, now
+	s.writer.lastTime, s.writer.ready = NoTimestamp, true
 	return s, nil
 }
 

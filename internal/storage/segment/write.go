@@ -20,7 +20,7 @@ type writer struct {
 	first        int64 // the first batch's timestamp, NoTimestamp, or unread
 	created      int64 // ms: creation, or opening
 	lastTime     int64 // timestamp of the last time index entry
-	timesReady   bool  // lastTime and largest are known
+	ready        bool  // since, lastTime and largest are known
 	preallocated bool
 }
 
@@ -62,18 +62,18 @@ func (s *Segment) Index(group []batch.Batch, pos int64, interval int) {
 	if pos == 0 {
 		w.first = group[0].MaxTimestamp()
 	}
-	ready := s.prepareTimes()
+	if !s.prepare(pos) {
+		return
+	}
 	for _, b := range group {
-		if ready && b.MaxTimestamp() > s.largest.At {
+		if b.MaxTimestamp() > s.largest.At {
 			s.setLargest(Timestamp{b.MaxTimestamp(), b.LastOffset()})
 		}
 		if w.since > int64(interval) {
 			var e [indexWidth]byte
 			putIndex(e[:], s.relative(int64(b.LastOffset())), pos)
 			s.appendSide(&s.index, e[:])
-			if ready {
-				s.appendTime()
-			}
+			s.appendTime()
 			w.since = 0
 		}
 		pos += int64(len(b))
@@ -81,33 +81,51 @@ func (s *Segment) Index(group []batch.Batch, pos int64, interval int) {
 	}
 }
 
-// prepareTimes learns, after a reopening, where the time index stands; false if it cannot be told.
-func (s *Segment) prepareTimes() bool {
+// prepare learns, after a reopening, where the indexes stand for a log of size bytes; false if it cannot be told, and then
+// nothing is entered until the files are built anew.
+func (s *Segment) prepare(size int64) bool {
 	w := &s.writer
-	if w.timesReady {
+	if w.ready {
 		return true
 	}
-	_, err := s.Largest()
+	indexed, lastTime, err := s.lastEntries()
+	if err == nil {
+		_, err = s.Largest()
+	}
 	if err != nil {
-		s.times.stale = true
+		s.index.stale, s.times.stale = true, true
 		return false
 	}
-	v, err := s.view(&s.times)
-	if err != nil {
-		s.times.stale = true
-		return false
-	}
-	w.lastTime = NoTimestamp
-	if n := v.len(); n > 0 {
-		e, err := v.entry(n - 1)
-		if err != nil {
-			s.times.stale = true
-			return false
-		}
-		w.lastTime = timeTimestamp(e[:])
-	}
-	w.timesReady = true
+	w.since, w.lastTime, w.ready = size-indexed, lastTime, true
 	return true
+}
+
+// lastEntries are the position of the last index entry and the timestamp of the last time index entry.
+func (s *Segment) lastEntries() (pos, timestamp int64, err error) {
+	pos, timestamp = 0, NoTimestamp
+	index, err := s.view(&s.index)
+	if err != nil {
+		return 0, 0, err
+	}
+	if n := index.len(); n > 0 {
+		e, err := index.entry(n - 1)
+		if err != nil {
+			return 0, 0, err
+		}
+		pos = indexPosition(e[:])
+	}
+	times, err := s.view(&s.times)
+	if err != nil {
+		return 0, 0, err
+	}
+	if n := times.len(); n > 0 {
+		e, err := times.entry(n - 1)
+		if err != nil {
+			return 0, 0, err
+		}
+		timestamp = timeTimestamp(e[:])
+	}
+	return pos, timestamp, nil
 }
 
 func (s *Segment) setLargest(t Timestamp) {
@@ -175,7 +193,7 @@ func (s *Segment) Seal() error {
 	if s.sealed.Load() {
 		return nil
 	}
-	if s.prepareTimes() {
+	if s.prepare(s.Size()) {
 		s.appendTime()
 	}
 	for _, f := range []*sideFile{&s.index, &s.times} {
