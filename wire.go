@@ -156,7 +156,7 @@ const sessionIdle = 2 * time.Minute
 func (s *Server) apiOptions(opts Options) api.Options {
 	c := s.config
 	return api.Options{
-		Broker: s.broker, Log: s.log, Configs: s.settings, LogLevel: opts.LogLevel,
+		Broker: s.broker, Log: s.log, Observer: s.metrics, Configs: s.settings, LogLevel: opts.LogLevel,
 		AutoCreateTopics:       c.Bool("auto.create.topics.enable"),
 		KeepTopics:             !c.Bool("delete.topic.enable"),
 		FetchMaxBytes:          c.Int("fetch.max.bytes"),

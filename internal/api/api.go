@@ -21,6 +21,8 @@ type Options struct {
 	Broker *broker.Broker
 	Log    *slog.Logger
 
+	Observer Observer // nil: nobody
+
 	AutoCreateTopics bool          // auto.create.topics.enable
 	FetchMaxBytes    int           // fetch.max.bytes: what one fetch response holds at most, beside its first batch
 	FetchSessions    int           // max.incremental.fetch.session.cache.slots
@@ -64,6 +66,9 @@ type node interface {
 
 // New returns the handlers.
 func New(opts Options) *API {
+	if opts.Observer == nil {
+		opts.Observer = nobody{}
+	}
 	a := &API{
 		opts:     opts,
 		broker:   opts.Broker,
@@ -120,7 +125,7 @@ func (a *API) Begin(ctx context.Context, now time.Time, run []*Request, replies 
 			n++
 		}
 	}
-	s.append()
+	s.append(a.opts.Observer)
 	s.reset()
 	for i := range n {
 		if p, ok := replies[i].(*produceReply); ok && p.acks == 0 {

@@ -70,5 +70,8 @@ func (a *API) faultOf(h wire.Header, conn *Conn, err error) int16 {
 	if c == kerr.UnknownServerError.Code {
 		a.log.Error("request failed", "api", h.Key.Name(), "version", h.Version, "remote", conn.Remote, "err", err)
 	}
+	if c != 0 {
+		a.opts.Observer.Failed(h.Key, c)
+	}
 	return c
 }

@@ -117,7 +117,11 @@ func (r *fetchReply) splice(out *Out) (*fetchPart, error) {
 // hand leaves the large ranges to the Out that has them now.
 func (r *fetchReply) hand() {
 	for i := range r.parts {
-		if p := &r.parts[i]; p.data.Len() >= sendfileMin {
+		p := &r.parts[i]
+		if n := p.data.Len(); n > 0 && !p.omit {
+			r.api.opts.Observer.Fetched(p.partition.ID().Topic, n)
+		}
+		if p.data.Len() >= sendfileMin {
 			p.data = log.Range{}
 		}
 	}

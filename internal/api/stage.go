@@ -40,12 +40,15 @@ func (s *stage) next() []group {
 }
 
 // append gives each partition its batches, in one call, and lets go of their records, which are the connection's.
-func (s *stage) append() {
+func (s *stage) append(seen Observer) {
 	for i := range s.groups {
 		g := &s.groups[i]
 		g.partition.Append(s.now, g.batches)
 		for _, b := range g.batches {
 			b.Records = nil
+			if b.Err == nil && !b.Duplicate {
+				seen.Produced(g.partition.ID().Topic, b.Count, b.Bytes)
+			}
 		}
 	}
 }

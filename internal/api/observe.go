@@ -1,0 +1,20 @@
+package api
+
+import "github.com/twmb/franz-go/pkg/kmsg"
+
+// Observer is told what metrics count. Its methods are called on the hot path, by many goroutines at once: they must be cheap.
+type Observer interface {
+	// Produced is told of each batch that was appended: its records, and its bytes.
+	Produced(topic string, records int32, bytes int)
+	// Fetched is told of the bytes of records that a response has of one partition.
+	Fetched(topic string, bytes int)
+	// Failed is told of each error code in a response.
+	Failed(key kmsg.Key, code int16)
+}
+
+// nobody is the Observer that is not there.
+type nobody struct{}
+
+func (nobody) Produced(string, int32, int) {}
+func (nobody) Fetched(string, int)         {}
+func (nobody) Failed(kmsg.Key, int16)      {}
