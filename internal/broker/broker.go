@@ -25,9 +25,9 @@ type Options struct {
 	// NoLock leaves out the lock file: for file systems that are not the operating system's.
 	NoLock bool
 	NodeID int32
-	Clock  func() time.Time
-	Log    *slog.Logger  // nil: nothing is logged
-	Topic  TopicDefaults // what topic configs fall back to
+	Clock  func() time.Time // nil: time.Now
+	Log    *slog.Logger     // nil: nothing is logged
+	Topic  TopicDefaults    // what topic configs fall back to
 
 	Advertise []meta.Endpoint
 	Rack      *string
@@ -116,6 +116,9 @@ func (o Options) withDefaults() Options {
 	orTime(&o.CheckpointEvery, time.Minute)
 	o.DefaultPartitions = max(o.DefaultPartitions, 1)
 	o.DefaultReplicationFactor = max(o.DefaultReplicationFactor, 1)
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

@@ -305,6 +305,35 @@ func used(t *testing.T, files *vfs.Mem) int64 {
 	return room.Total - room.Free
 }
 
+// TestDeleteOnAFullDisk: the reserve makes a deletion possible when there is not one byte left.
+func TestDeleteOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	files := vfs.NewMem()
+	files.SetCapacity(32 << 20)
+	opts := options(files)
+	opts.ReserveBytes = 1 << 20
+	b := bring(t, opts)
+	createTopic(t, b, "bulk", 1)
+	produce(t, touch(t, b, "bulk", 0), strings.Repeat("x", 500<<10))
+	room, err := files.Space()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files.SetCapacity(room.Total - room.Free)
+	results, err := b.CreateTopics(t.Context(), newTopics(strings.Repeat("n", 200)), false)
+	for i := 0; err == nil && i < 200; i++ { // the metadata log's last page
+		results, err = b.CreateTopics(t.Context(), newTopics(fmt.Sprintf("%s-%d", strings.Repeat("n", 200), i)), false)
+	}
+	if err != nil {
+		t.Fatalf("with a reserve: %v, %v", results, err)
+	}
+	if _, err := files.Stat(reserveFile); err == nil {
+		t.Fatal("the disk was not full")
+	}
+	deleteTopic(t, b, "bulk")
+	eventually(t, "the directory goes", func() bool { return !strings.Contains(dirs(t, files), "bulk") })
+}
+
 func TestNewerFormatIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

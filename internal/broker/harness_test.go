@@ -17,6 +17,7 @@ import (
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/storage/log"
 	"github.com/ottla-io/ottla/internal/storage/vfs"
+	"go.uber.org/goleak"
 )
 
 // defaults resolve topics in tests; only max.message.bytes and durability are settings there.
@@ -222,3 +223,5 @@ func newTopics(name string) []meta.NewTopic {
 }
 
 func refs(name string) []meta.TopicRef { return []meta.TopicRef{{Name: name}} }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

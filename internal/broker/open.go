@@ -127,8 +127,11 @@ func (b *Broker) openMetadata(top *top) error {
 		return fmt.Errorf("open the metadata log: %w", err)
 	}
 	journal := controller.NewLocal(b.metadata, b.opts.Clock)
-	b.control, err = controller.Open(journal, state, b.published)
-	return err
+	if b.control, err = controller.Open(journal, state, b.published); err != nil {
+		return err
+	}
+	b.control.OnRefused(b.space.giveReserve)
+	return nil
 }
 
 // metadataOptions are the settings of the metadata log: nothing of it is ever retained away, since snapshots are not written yet.

@@ -76,6 +76,16 @@ func (s *space) makeRoom() error {
 	return nil
 }
 
+// giveReserve gives the reserve's room to a metadata command that found none; false if it is gone already.
+func (s *space) giveReserve() bool {
+	if err := s.files.Remove(reserveFile); err != nil {
+		return false
+	}
+	s.log.Error("disk is full: the reserve is used up for the metadata log; make room")
+	s.check()
+	return true
+}
+
 // keepReserve writes the reserve file if there is room for it and to spare. Not having one is no error.
 func (s *space) keepReserve() {
 	s.check()

@@ -33,6 +33,7 @@ type Controller struct {
 	publish func(*meta.Image, []meta.Record)
 	image   atomic.Pointer[meta.Image]
 	removed map[topic.ID]string // by the replay; nil once taken
+	room    func() bool         // see OnRefused
 
 	mu struct {
 		sync.Mutex
@@ -85,6 +86,10 @@ func (c *Controller) TakeRemoved() map[topic.ID]string {
 	return removed
 }
 
+// OnRefused sets what is asked when a commit was refused, for want of room on the disk. If it says that there is room now, the commit is tried
+// once more: topics must be deletable when the disk is full. It is to be set before the first command.
+func (c *Controller) OnRefused(makeRoom func() bool) { c.room = makeRoom }
+
 // Image is the newest metadata.
 func (c *Controller) Image() *meta.Image { return c.image.Load() }
 
@@ -129,6 +134,9 @@ func (c *Controller) commitLocked(ctx context.Context, records []meta.Record) er
 		values[i] = meta.AppendRecord(nil, r)
 	}
 	base, err := c.journal.Commit(ctx, values)
+	if errors.Is(err, ErrRefused) && c.room != nil && c.room() {
+		base, err = c.journal.Commit(ctx, values)
+	}
 	if errors.Is(err, ErrRefused) {
 		return fmt.Errorf("%w: %w", kerr.KafkaStorageError, err)
 	}
