@@ -7,14 +7,12 @@ import (
 )
 
 // address is where a client that came in on conn reaches the broker: the endpoint of the listener it used, or of the
-// first that there is. An endpoint without a host stands for this node with nothing advertised: then it is the address that the client reached.
+// first that there is. No endpoint, or one without a host, stands for this node with nothing advertised: then it is the address that the
+// client reached.
 func address(b *meta.Broker, conn *Conn) (host string, port int32) {
-	if len(b.Endpoints) == 0 {
-		return "", 0
-	}
-	e := b.Endpoints[0]
-	for _, other := range b.Endpoints {
-		if other.Listener == conn.Listener {
+	var e meta.Endpoint
+	for i, other := range b.Endpoints {
+		if i == 0 || other.Listener == conn.Listener {
 			e = other
 		}
 	}
