@@ -7,9 +7,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/ottla-io/ottla/internal/cluster/controller"
 	"github.com/ottla-io/ottla/internal/cluster/meta"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
+	"github.com/ottla-io/ottla/internal/storage/log"
 	"github.com/ottla-io/ottla/internal/storage/vfs"
 	"github.com/twmb/franz-go/pkg/kerr"
 )
@@ -254,5 +257,38 @@ func TestProducerIDs(t *testing.T) {
 		}
 		group.Wait()
 		files = files.CrashClone(vfs.CrashOptions{Keep: 0})
+	}
+}
+
+// TestReplicaOutOfSync: a replica that is not in the ISR never leads, so it is not served, even with nobody else left.
+func TestReplicaOutOfSync(t *testing.T) {
+	t.Parallel()
+	files := vfs.NewMem()
+	l, err := log.Open(files, "__cluster_metadata-0", time.Now(), log.OpenOptions{Options: metadataOptions()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctl, err := controller.Open(controller.NewLocal(l, time.Now), meta.New("cluster", 1), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []meta.RegisterBroker{{ID: 1}, {ID: 2, Alone: true}} {
+		if _, err := controller.Execute(t.Context(), ctl, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := controller.Execute(t.Context(), ctl, meta.CreateTopics{Topics: []meta.NewTopic{{Name: "a", ID: topic.ID{1}, Partitions: -1,
+		ReplicationFactor: -1, Assignments: []meta.Assignment{{Partition: 0, Replicas: []int32{2, 1}}}}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(true); err != nil {
+		t.Fatal(err)
+	}
+	b := bring(t, options(files))
+	if got := b.Image().Topic("a").Partitions[0].Leader; got != meta.NoLeader {
+		t.Errorf("leader %d, want none", got)
+	}
+	if _, err := b.Partition("a", 0); !errors.Is(err, kerr.NotLeaderForPartition) {
+		t.Errorf("a replica out of sync: %v, want NOT_LEADER_OR_FOLLOWER", err)
 	}
 }

@@ -70,6 +70,9 @@ func (b *Broker) touch(s *slot) (*partition.Partition, error) {
 	if !ok {
 		return nil, kerr.UnknownTopicOrPartition // it is being deleted
 	}
+	if placed.Leader != b.opts.NodeID {
+		return nil, kerr.NotLeaderForPartition
+	}
 	p, err := b.openLocked(s, image, placed.LeaderEpoch)
 	if err == nil {
 		return p, nil
