@@ -12,6 +12,12 @@ func (s *Server) figures() admin.Figures {
 		Hosted: st.Hosted, Opened: st.Opened, Offline: st.Offline, Recovering: st.Recovering, DiskFull: st.DiskFull,
 		Controller: image.Controller == s.broker.NodeID(), Brokers: len(image.Brokers),
 	}
+	c := st.Cleaner
+	f.Cleaner = admin.CleanerFigures{
+		Passes: c.Passes, Failed: c.Failed, BytesRead: c.BytesRead, BytesWritten: c.BytesWritten,
+		RecordsRead: c.RecordsRead, RecordsRemoved: c.RecordsRemoved, LastPassSeconds: c.LastPass.Seconds(),
+		MaxDirtyRatio: c.MaxDirtyRatio, Uncleanable: c.Uncleanable,
+	}
 	for _, t := range image.Topics {
 		f.Topics = append(f.Topics, admin.TopicFigures{Name: t.Name, Partitions: len(t.Partitions)})
 	}

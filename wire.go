@@ -126,12 +126,24 @@ func (s *Server) brokerOptions(files vfs.FS, lock bool, node int32) broker.Optio
 		RecoveryWorkers:          c.Int("num.recovery.threads.per.data.dir"),
 		MaintainInterval:         c.Millis("log.retention.check.interval.ms"),
 		CheckpointEvery:          c.Millis("log.flush.offset.checkpoint.interval.ms"),
+		Cleaner:                  s.cleanerOptions(),
 		OnSync:                   func(sync broker.Sync) { s.metrics.Synced(sync.Took, sync.Asked, sync.Err) },
 	}
 	if rack := c.String("broker.rack"); rack != "" {
 		o.Rack = &rack
 	}
 	return o
+}
+
+func (s *Server) cleanerOptions() broker.Cleaner {
+	c := s.config
+	threads := c.Int("log.cleaner.threads")
+	return broker.Cleaner{
+		Off: threads == 0 || !c.Bool("log.cleaner.enable"), Threads: threads,
+		Memory: c.Long("log.cleaner.dedupe.buffer.size"), LoadFactor: c.Double("log.cleaner.io.buffer.load.factor"),
+		Buffer: c.Int("log.cleaner.io.buffer.size"), BytesPerSecond: c.Double("log.cleaner.io.max.bytes.per.second"),
+		Backoff: c.Millis("log.cleaner.backoff.ms"),
+	}
 }
 
 // endpoints are where clients are told to connect: without a host where the address that a client reached is the one.

@@ -18,8 +18,19 @@ type Figures struct {
 	DiskFree, DiskTotal                 int64 // bytes; -1 if not known
 	DiskFull                            bool
 	RequestMemory                       int64 // bytes held for requests
+	Cleaner                             CleanerFigures
 	Topics                              []TopicFigures
 	Logs                                []LogFigures
+}
+
+// CleanerFigures are compaction's since the start.
+type CleanerFigures struct {
+	Passes, Failed              int64
+	BytesRead, BytesWritten     int64
+	RecordsRead, RecordsRemoved int64
+	LastPassSeconds             float64
+	MaxDirtyRatio               float64
+	Uncleanable                 int
 }
 
 // TopicFigures are a topic's.
@@ -75,6 +86,7 @@ func (l *looker) Collect(ch chan<- prometheus.Metric) {
 	gauge("kafka_controller_kafkacontroller_activecontrollercount", "1 on the active controller.", one(f.Controller))
 	gauge("kafka_controller_kafkacontroller_offlinepartitionscount", "Partitions without a leader.", f.Offline)
 	gauge("kafka_log_logmanager_offlinelogdirectorycount", "Log directories that failed.", f.DirsOffline)
+	l.collectCleaner(send, f.Cleaner)
 	t := &l.metrics.totals
 	gauge("kafka_server_socket_server_metrics_connection_count", "Open connections.", int(t.connections.Load()))
 	count("kafka_server_brokertopicmetrics_totalproducerequests_total", "Produce requests.", t.produce.Load())
@@ -82,6 +94,25 @@ func (l *looker) Collect(ch chan<- prometheus.Metric) {
 	count("kafka_server_brokertopicmetrics_failedproducerequests_total", "Failures in produce responses.", t.failedProduce.Load())
 	count("kafka_server_brokertopicmetrics_failedfetchrequests_total", "Failures in fetch responses.", t.failedFetch.Load())
 	l.collectTopics(ch, f)
+}
+
+func (l *looker) collectCleaner(send func(kind prometheus.ValueType, name, help string, value float64), c CleanerFigures) {
+	for _, m := range []struct {
+		name, help string
+		value      int64
+	}{
+		{"ottla_cleaner_passes_total", "Passes of compaction over a partition.", c.Passes},
+		{"ottla_cleaner_passes_failed_total", "Passes of compaction that failed or were cut short.", c.Failed},
+		{"ottla_cleaner_read_bytes_total", "Bytes read by compaction.", c.BytesRead},
+		{"ottla_cleaner_written_bytes_total", "Bytes written by compaction.", c.BytesWritten},
+		{"ottla_cleaner_records_read_total", "Records that compaction decided about.", c.RecordsRead},
+		{"ottla_cleaner_records_removed_total", "Records that compaction removed.", c.RecordsRemoved},
+	} {
+		send(prometheus.CounterValue, m.name, m.help, float64(m.value))
+	}
+	send(prometheus.GaugeValue, "ottla_cleaner_last_pass_seconds", "How long the last pass of compaction took.", c.LastPassSeconds)
+	send(prometheus.GaugeValue, "kafka_log_logcleanermanager_max_dirty_percent", "Dirty part of the dirtiest partition, in percent.", 100*c.MaxDirtyRatio)
+	send(prometheus.GaugeValue, "kafka_log_logcleanermanager_uncleanable_partitions_count", "Partitions that cannot be compacted.", float64(c.Uncleanable))
 }
 
 func one(yes bool) int {

@@ -50,6 +50,7 @@ type Options struct {
 	MaintainInterval time.Duration // log.retention.check.interval.ms; 0: 5 min
 	CheckpointEvery  time.Duration // log.flush.offset.checkpoint.interval.ms; 0: 1 min
 	ReserveBytes     int64         // produces are refused when less is free; 0: 64 MiB, or 2 % of a small disk
+	Cleaner          Cleaner       // how compaction works
 	OnSync           func(Sync)    // called after each fsync of a partition; nil: nobody
 }
 
@@ -83,6 +84,7 @@ type Broker struct {
 	table    atomic.Pointer[table]
 	deleter  *deleter
 	syncer   *syncer
+	cleaner  *cleaner
 	space    *space
 	ids      producerIDs
 

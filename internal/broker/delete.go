@@ -126,6 +126,9 @@ func (b *Broker) retire(s *slot) error {
 		}
 		s.mu.there = true
 	}
+	if err := b.forgetCleaned(s); err != nil {
+		return err
+	}
 	if s.mu.there {
 		if err := b.setAside(s.dir(), s.id.Topic, s.id.Index); err != nil {
 			return err

@@ -21,6 +21,6 @@
 // between take and give.
 //
 // Files: broker.go (options and parts), open.go, load.go and adopt.go (coming up), files.go, meta_properties.go, marker.go, checkpoint.go, manifest.go (files at the
-// top), hosted.go and lookup.go (finding partitions), follow.go and delete.go (the metadata moves), sync.go, run.go, space.go (work
+// top), hosted.go and lookup.go (finding partitions), follow.go and delete.go (the metadata moves), sync.go, run.go, space.go, cleaner.go, throttle.go (work
 // in the background), close.go, admin.go (commands), stats.go.
 package broker

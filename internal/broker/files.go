@@ -20,6 +20,7 @@ const (
 
 	recoveryPointFile = "recovery-point-offset-checkpoint"
 	startOffsetFile   = "log-start-offset-checkpoint"
+	cleanedFile       = "cleaner-offset-checkpoint"
 	highWatermarkFile = "replication-offset-checkpoint"
 )
 

@@ -54,6 +54,7 @@ type known struct {
 	facts
 	recoveryPoint batch.Offset
 	highWatermark batch.Offset
+	cleaned       batch.Offset // of a topic that is or was compacted
 }
 
 // failure is an error that may be stored atomically.

@@ -93,7 +93,7 @@ func (b *Broker) openLocked(s *slot, image *meta.Image, epoch batch.Epoch) (*par
 	opts := b.topicOptionsIn(image, s.id.Topic)
 	p, err := partition.Open(b.opts.FS, s.dir(), s.id, b.Now(), partition.OpenOptions{
 		Options: opts, Clean: s.mu.clean || !s.mu.there,
-		RecoveryPoint: s.known.recoveryPoint, StartOffset: s.known.start, Syncer: b.syncer,
+		RecoveryPoint: s.known.recoveryPoint, StartOffset: s.known.start, Cleaned: s.known.cleaned, Syncer: b.syncer,
 	})
 	if err != nil {
 		return nil, err

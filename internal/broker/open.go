@@ -23,6 +23,7 @@ func Open(ctx context.Context, opts Options) (*Broker, error) {
 	}
 	b.stopped, b.stop = context.WithCancel(context.Background())
 	b.syncer = newSyncer(opts.Clock, opts.OnSync, b.syncFailed)
+	b.cleaner = newCleaner(opts.Cleaner)
 	b.space = newSpace(opts.FS, opts.ReserveBytes, opts.Log)
 	if !opts.NoLock {
 		lock, err := vfs.Lock(opts.DataDir)
@@ -147,6 +148,7 @@ type top struct {
 	recoveryPoints checkpoint
 	starts         checkpoint
 	highWatermarks checkpoint
+	cleaned        checkpoint
 	manifest       manifest // nil if there is none to be believed
 	// dirs are the partitions' directories, by what they are named for; other lists the rest.
 	dirs        map[partitionKey]bool
@@ -165,7 +167,7 @@ func (b *Broker) readTop(lastEpoch int64) (*top, error) {
 	for _, c := range []struct {
 		name string
 		to   *checkpoint
-	}{{recoveryPointFile, &t.recoveryPoints}, {startOffsetFile, &t.starts}, {highWatermarkFile, &t.highWatermarks}} {
+	}{{recoveryPointFile, &t.recoveryPoints}, {startOffsetFile, &t.starts}, {highWatermarkFile, &t.highWatermarks}, {cleanedFile, &t.cleaned}} {
 		var err error
 		if *c.to, err = readCheckpoint(files, c.name, report); err != nil {
 			return nil, err
@@ -206,7 +208,7 @@ func (t *top) note(e fs.DirEntry) {
 
 // knownOf is what the files at the top say of a partition.
 func (t *top) knownOf(k partitionKey, id topic.ID) known {
-	n := known{recoveryPoint: t.recoveryPoints[k], highWatermark: t.highWatermarks[k]}
+	n := known{recoveryPoint: t.recoveryPoints[k], highWatermark: t.highWatermarks[k], cleaned: t.cleaned[k]}
 	n.start = t.starts[k]
 	n.size = sizeUnknown
 	if f, ok := t.manifest[k]; ok && f.id == id {

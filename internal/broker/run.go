@@ -12,7 +12,7 @@ const (
 	flushEvery = 500 * time.Millisecond
 )
 
-// Run syncs, retains, checkpoints, recovers and deletes until ctx ends or Close is called; it returns when all that it started has
+// Run syncs, retains, compacts, checkpoints, recovers and deletes until ctx ends or Close is called; it returns when all that it started has
 // ended. Partitions that asked for a sync get it before.
 func (b *Broker) Run(ctx context.Context) error {
 	if !b.enter() {
@@ -33,6 +33,11 @@ func (b *Broker) Run(ctx context.Context) error {
 	others.Go(func() { every(ctx, flushEvery, b.flushOld) })
 	others.Go(func() { every(ctx, spaceEvery, func(context.Context) { b.space.check() }) })
 	others.Go(func() { every(ctx, b.opts.CheckpointEvery, func(context.Context) { b.checkpoint() }) })
+	if !b.opts.Cleaner.Off {
+		for range b.cleaner.opts.Threads {
+			others.Go(func() { b.runCleaner(ctx) })
+		}
+	}
 	<-ctx.Done()
 	others.Wait()
 	b.syncer.stop()

@@ -57,11 +57,12 @@ type Stats struct {
 	Syncs      int64 // fsyncs of partitions
 	SyncsAsked int64 // how often one was asked for
 	DiskFull   bool
+	Cleaner    CleanerStats
 }
 
 // Stats counts.
 func (b *Broker) Stats() Stats {
-	st := Stats{Recovering: int(b.recovering.Load()), DiskFull: b.space.full.Load()}
+	st := Stats{Recovering: int(b.recovering.Load()), DiskFull: b.space.full.Load(), Cleaner: b.cleaner.stats()}
 	b.table.Load().all(func(s *slot) {
 		st.Hosted++
 		if s.open.Load() != nil {

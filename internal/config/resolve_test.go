@@ -20,7 +20,7 @@ func TestResolve(t *testing.T) {
 		Log: log.Options{SegmentBytes: 1 << 30, SegmentAge: 168 * time.Hour, IndexInterval: 4096, IndexBytesMax: 10 << 20,
 			RetentionBytes: -1, RetentionAge: 168 * time.Hour},
 		MaxMessageBytes: 1048588, TimestampBefore: most, TimestampAfter: time.Hour, Compression: batch.CodecProducer,
-		Delete: true, Durability: partition.DurabilityDisk, FlushMessages: 1<<63 - 1, FlushAge: most, MinISR: 1,
+		Delete: true, Compaction: log.Compaction{MinDirtyRatio: 0.5, MaxLag: most, DeleteRetention: 24 * time.Hour}, Durability: partition.DurabilityDisk, FlushMessages: 1<<63 - 1, FlushAge: most, MinISR: 1,
 		ProducerExpiry: 24 * time.Hour,
 	}
 	if diff := cmp.Diff(want, c.Resolve(nil)); diff != "" {
@@ -31,6 +31,12 @@ func TestResolve(t *testing.T) {
 	if got.Compression != batch.CodecZstd || got.CompressionLevel != 7 || !got.Compact || got.Delete || got.Log.SegmentBytes != 500 ||
 		got.Durability != partition.DurabilityMemory || !got.LogAppendTime || got.Log.RetentionAge >= 0 {
 		t.Errorf("overridden: %+v", got)
+	}
+	got = c.Resolve(map[string]string{"cleanup.policy": "compact,delete", "min.cleanable.dirty.ratio": "0.1", "min.compaction.lag.ms": "5",
+		"max.compaction.lag.ms": "3600000", "delete.retention.ms": "7"})
+	lags := log.Compaction{MinDirtyRatio: 0.1, MinLag: 5 * time.Millisecond, MaxLag: time.Hour, DeleteRetention: 7 * time.Millisecond}
+	if got.Compaction != lags || got.Log.SegmentAge != time.Hour || !got.Compact || !got.Delete {
+		t.Errorf("compacted: %+v", got)
 	}
 	if got := c.Resolve(map[string]string{"cleanup.policy": ""}); got.Compact || got.Delete {
 		t.Errorf("an empty policy: %+v", got)

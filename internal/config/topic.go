@@ -111,11 +111,17 @@ func (c *Config) Resolve(overrides map[string]string) partition.Options {
 		CompressionLevel: t.level(codec),
 		Compact:          slices.Contains(policy, "compact"),
 		Delete:           slices.Contains(policy, "delete"),
-		Durability:       durabilities[t.text("durability")],
-		FlushMessages:    t.long("flush.messages"),
-		FlushAge:         millis(t.long("flush.ms")),
-		MinISR:           int(t.long("min.insync.replicas")),
-		ProducerExpiry:   c.Millis("producer.id.expiration.ms"),
+		Compaction: log.Compaction{
+			MinDirtyRatio:   double(t.Value("min.cleanable.dirty.ratio").Text),
+			MinLag:          millis(t.long("min.compaction.lag.ms")),
+			MaxLag:          millis(t.long("max.compaction.lag.ms")),
+			DeleteRetention: millis(t.long("delete.retention.ms")),
+		},
+		Durability:     durabilities[t.text("durability")],
+		FlushMessages:  t.long("flush.messages"),
+		FlushAge:       millis(t.long("flush.ms")),
+		MinISR:         int(t.long("min.insync.replicas")),
+		ProducerExpiry: c.Millis("producer.id.expiration.ms"),
 	}
 }
 
@@ -129,6 +135,9 @@ func (t Topic) logOptions() log.Options {
 		RetentionBytes: t.long("retention.bytes"),
 		RetentionAge:   millis(t.long("retention.ms")),
 		Preallocate:    t.bool("preallocate"),
+	}
+	if slices.Contains(t.list("cleanup.policy"), "compact") { // or what must be compacted by then would still be written to
+		o.SegmentAge = min(o.SegmentAge, millis(t.long("max.compaction.lag.ms")))
 	}
 	if v := t.Value("internal.segment.bytes"); !v.Null {
 		o.SegmentBytes = whole(v.Text)

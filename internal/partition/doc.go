@@ -29,5 +29,5 @@
 //
 // Files in reading order: partition.go (the type, its marks), produce.go (what is offered), validate.go and
 // append.go (judging and writing), sync.go, await.go, watch.go (committing), read.go, lookup.go (answers), open.go,
-// metadata.go, snapshot.go (opening), maintain.go, close.go.
+// metadata.go, snapshot.go (opening), maintain.go, compact.go, close.go.
 package partition

@@ -16,6 +16,7 @@ type OpenOptions struct {
 	Clean         bool         // see log.OpenOptions
 	RecoveryPoint batch.Offset // see log.OpenOptions
 	StartOffset   batch.Offset // see log.OpenOptions
+	Cleaned       batch.Offset // see log.OpenOptions
 	OnRewrite     func() error // see log.OpenOptions
 	Syncer        Syncer       // told of what wants a sync; nil: nobody is
 }
@@ -34,7 +35,7 @@ func Open(fs vfs.FS, dir string, id ID, now time.Time, opts OpenOptions) (*Parti
 	p.mu.now = now
 	p.log, err = log.Open(fs, dir, now, log.OpenOptions{
 		Options: opts.Log, Clean: opts.Clean, RecoveryPoint: opts.RecoveryPoint, StartOffset: opts.StartOffset,
-		Compacted: opts.Compact, OnRewrite: opts.OnRewrite,
+		Compacted: opts.Compact, Cleaned: opts.Cleaned, OnRewrite: opts.OnRewrite,
 		OnRoll: func(base batch.Offset) error { return p.writeSnapshotLocked(base, false) },
 	})
 	if err != nil {

@@ -43,8 +43,9 @@ type Options struct {
 	TimestampAfter   time.Duration // message.timestamp.after.max.ms; the largest Duration: no limit
 	Compression      batch.Codec   // compression.type; batch.CodecProducer keeps what came
 	CompressionLevel int
-	Compact          bool // cleanup.policy has compact: every record needs a key
-	Delete           bool // cleanup.policy has delete
+	Compact          bool           // cleanup.policy has compact: every record needs a key
+	Compaction       log.Compaction // without its Codec and Level, which are those above
+	Delete           bool           // cleanup.policy has delete
 	Durability       Durability
 	FlushMessages    int64         // flush.messages
 	FlushAge         time.Duration // flush.ms
