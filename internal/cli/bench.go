@@ -41,9 +41,7 @@ func (a *app) benchProduce() *cobra.Command {
 		Use: "produce", Short: "write records of random bytes as fast as the broker takes them", Args: cobra.NoArgs,
 		Example: "  ottla bench produce --clients 4 --size 1024 --acks all\n  ottla bench produce --rate 1000 --linger 0",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := a.interruptible(cmd.Context())
-			defer stop()
-			return a.runBenchProduce(ctx, f)
+			return a.untilInterrupt(cmd.Context(), func(ctx context.Context) error { return a.runBenchProduce(ctx, f) })
 		},
 	}
 	flags := cmd.Flags()
@@ -196,9 +194,7 @@ func (a *app) benchConsume() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "consume", Short: "read a topic from its start as fast as the broker gives it", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := a.interruptible(cmd.Context())
-			defer stop()
-			return a.runBenchConsume(ctx, f)
+			return a.untilInterrupt(cmd.Context(), func(ctx context.Context) error { return a.runBenchConsume(ctx, f) })
 		},
 	}
 	cmd.Flags().StringVarP(&f.topic, "topic", "t", "ottla-bench", "topic")

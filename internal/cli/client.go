@@ -33,7 +33,7 @@ func (a *app) client(ctx context.Context, opts ...kgo.Opt) (*kgo.Client, error) 
 	defer cancel()
 	if err := reach(ping, client); err != nil {
 		client.Close()
-		return nil, err
+		return nil, errors.Join(ctx.Err(), err)
 	}
 	return client, nil
 }
@@ -53,9 +53,12 @@ func (a *app) admin(ctx context.Context, fn func(ctx context.Context, admin *kad
 		return err
 	}
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(ctx, a.timeout)
+	timed, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
-	return fn(ctx, kadm.NewClient(client))
+	if err := fn(timed, kadm.NewClient(client)); err != nil {
+		return errors.Join(ctx.Err(), err)
+	}
+	return nil
 }
 
 // parsePairs parses key=value arguments.

@@ -42,9 +42,7 @@ func (a *app) consumeCommand() *cobra.Command {
   ottla consume orders --from @-1h --until-end --json
   ottla consume orders --offsets 100:200 -p 0 --format '%p %o %T %k: %v\n'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := a.interruptible(cmd.Context())
-			defer stop()
-			return a.consume(ctx, args, f)
+			return a.untilInterrupt(cmd.Context(), func(ctx context.Context) error { return a.consume(ctx, args, f) })
 		},
 	}
 	flags := cmd.Flags()

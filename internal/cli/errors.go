@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
@@ -20,11 +21,11 @@ func topicError(name string, err error, message string) error {
 
 // detailed adds the broker's own sentence to an error's code.
 func detailed(err error, message string) error {
-	if message == "" {
+	var ke *kerr.Error
+	if message == "" || errors.As(err, &ke) && message == ke.Description {
 		return err
 	}
-	var ke *kerr.Error
-	if errors.As(err, &ke) {
+	if ke != nil {
 		return &brokerError{ke, message}
 	}
 	return fmt.Errorf("%w: %s", err, message)
@@ -52,6 +53,10 @@ var hints = map[*kerr.Error]string{
 
 // inWords is err as a line for a person, with what to do.
 func inWords(err error, seeds string) string {
+	var parts *kadm.ShardErrors
+	if errors.As(err, &parts) && len(parts.Errs) > 0 {
+		return inWords(parts.Errs[0].Err, seeds) // the others are mostly the same
+	}
 	var ke *kerr.Error
 	if errors.As(err, &ke) {
 		if hint, ok := hints[ke]; ok {

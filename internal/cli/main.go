@@ -140,17 +140,24 @@ func (a *app) getenv(name, def string) string {
 	return def
 }
 
-// interruptible is ctx until the first interrupt.
-func (a *app) interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
+// untilInterrupt runs fn with a context that ends at the first interrupt. What fails only because of that is no failure.
+func (a *app) untilInterrupt(ctx context.Context, fn func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
+	watched := make(chan struct{})
 	go func() {
-		defer close(done)
+		defer close(watched)
 		select {
 		case <-a.interrupt:
 			cancel()
 		case <-ctx.Done():
 		}
 	}()
-	return ctx, func() { cancel(); <-done }
+	err := fn(ctx)
+	interrupted := errors.Is(err, context.Canceled) && ctx.Err() != nil
+	cancel()
+	<-watched
+	if interrupted {
+		return nil
+	}
+	return err
 }

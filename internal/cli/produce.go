@@ -38,9 +38,7 @@ func (a *app) produceCommand() *cobra.Command {
   ottla produce logs --file /var/log/syslog --follow
   ottla consume orders --json | ottla produce copy --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := a.interruptible(cmd.Context())
-			defer stop()
-			return a.produce(ctx, args[0], f, cmd.Flags().Changed("key"))
+			return a.untilInterrupt(cmd.Context(), func(ctx context.Context) error { return a.produce(ctx, args[0], f, cmd.Flags().Changed("key")) })
 		},
 	}
 	flags := cmd.Flags()

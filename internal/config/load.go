@@ -62,8 +62,8 @@ func (c *Config) assign(a assignment) error {
 	if !known {
 		return c.unknown(a)
 	}
-	if s.Null && a.text == "" {
-		return nil // an empty text for a setting without a default is as good as none
+	if a.text == "" && (s.Null || a.rank != rankFlag && s.Type != String && s.Type != List) {
+		return nil // as good as none: container files often pass variables on that are empty
 	}
 	if err := s.Validate(a.text); err != nil {
 		return fmt.Errorf("%w (%s)", err, a.place)
