@@ -50,19 +50,34 @@ func (s *Segment) largestBefore(limit batch.Offset) (Timestamp, error) {
 	if err != nil || all.Offset < limit {
 		return all, err
 	}
-	v, err := s.view(&s.times)
+	largest, _, err := s.entry(s.relative(int64(limit)-1), timeOffset)
 	if err != nil {
 		return Timestamp{}, err
-	}
-	largest := Timestamp{NoTimestamp, s.base}
-	e, ok, err := v.search(s.relative(int64(limit)-1), timeOffset)
-	if err != nil {
-		return Timestamp{}, err
-	}
-	if ok {
-		largest = s.timestamp(e)
 	}
 	return s.largestFrom(largest, limit)
+}
+
+// entry is the last time index entry whose key is at most target, if the log agrees with it; else, as if there were no
+// entry, the time before all. A bad entry has the index built anew on its next use.
+func (s *Segment) entry(target int64, key func([]byte) int64) (Timestamp, bool, error) {
+	none := Timestamp{NoTimestamp, s.base}
+	v, err := s.view(&s.times)
+	if err != nil {
+		return none, false, err
+	}
+	e, ok, err := v.search(target, key)
+	if err != nil || !ok {
+		return none, false, err
+	}
+	found, ok, err := s.Locate(s.timestamp(e).Offset, s.Size())
+	if err != nil {
+		return none, false, err
+	}
+	if !ok || found.MaxTimestamp != timeTimestamp(e[:]) {
+		s.distrust(&s.times)
+		return none, false, nil
+	}
+	return s.timestamp(e), true, nil
 }
 
 func (s *Segment) timestamp(e [entryMax]byte) Timestamp {
@@ -94,16 +109,12 @@ func (s *Segment) largestFrom(largest Timestamp, limit batch.Offset) (Timestamp,
 // TimeStart is a position at or before the first batch that has a record with a timestamp of at least ts and an offset
 // of at least from (Kafka's LogSegment.findOffsetByTimestamp).
 func (s *Segment) TimeStart(ts int64, from batch.Offset) (int64, error) {
-	v, err := s.view(&s.times)
-	if err != nil {
-		return 0, err
-	}
-	e, ok, err := v.search(ts, timeTimestamp)
+	entry, ok, err := s.entry(ts, timeTimestamp)
 	if err != nil {
 		return 0, err
 	}
 	if ok {
-		from = max(from, s.base+batch.Offset(timeOffset(e[:])))
+		from = max(from, entry.Offset)
 	}
 	found, ok, err := s.Locate(from, s.Size())
 	if err != nil {
