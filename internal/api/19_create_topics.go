@@ -24,7 +24,8 @@ import (
 //
 // **Differences from Apache Kafka**
 //
-// Kafka answers before the brokers know the topic. default.replication.factor is lowered to the number of brokers. A timeout of 0 or less is no limit; Kafka times out at once.
+// Kafka answers before the brokers know the topic. default.replication.factor is lowered to the number of brokers. The settings of
+// more than 1000 topics are not in one response (their error is POLICY_VIOLATION); DescribeConfigs has them. A timeout of 0 or less is no limit; Kafka times out at once.
 //
 // **Versions**
 //
@@ -55,7 +56,11 @@ func (a *API) createTopics(ctx context.Context, req *Request, m *kmsg.CreateTopi
 		if name == topic.ClusterMetadata {
 			result.Err = refuse(kerr.InvalidRequest, "creation of %s is prohibited: it is the metadata log's own name", name)
 		}
-		resp.Topics = append(resp.Topics, a.createdTopic(req, image, result))
+		rt := a.createdTopic(req, result)
+		if req.Version >= 5 && result.Err == nil {
+			a.addConfigs(&rt, image, result.Configs, len(resp.Topics))
+		}
+		resp.Topics = append(resp.Topics, rt)
 	}
 	return resp
 }
@@ -73,7 +78,7 @@ func newTopic(t *kmsg.CreateTopicsRequestTopic) meta.NewTopic {
 }
 
 // createdTopic says what became of a topic.
-func (a *API) createdTopic(req *Request, image *meta.Image, result meta.TopicResult) kmsg.CreateTopicsResponseTopic {
+func (a *API) createdTopic(req *Request, result meta.TopicResult) kmsg.CreateTopicsResponseTopic {
 	rt := kmsg.NewCreateTopicsResponseTopic()
 	rt.Topic = result.Name
 	rt.Configs = []kmsg.CreateTopicsResponseTopicConfig{}
@@ -82,14 +87,22 @@ func (a *API) createdTopic(req *Request, image *meta.Image, result meta.TopicRes
 		return rt
 	}
 	rt.TopicID, rt.NumPartitions, rt.ReplicationFactor = result.ID, result.Partitions, result.ReplicationFactor
-	if req.Version < 5 {
-		return rt
+	return rt
+}
+
+// createdConfigsMax is for how many topics a response has the settings. They are a hundred times larger than a topic in the request.
+const createdConfigsMax = 1000
+
+// addConfigs adds the settings of the place'th topic to its answer.
+func (a *API) addConfigs(rt *kmsg.CreateTopicsResponseTopic, image *meta.Image, overrides map[string]string, place int) {
+	if place >= createdConfigsMax {
+		rt.Configs, rt.ConfigErrorCode = nil, code(kerr.PolicyViolation)
+		return
 	}
-	for _, e := range a.topicEntries(image, result.Configs) {
+	for _, e := range a.topicEntries(image, overrides) {
 		c := kmsg.NewCreateTopicsResponseTopicConfig()
 		c.Name, c.Value, c.Source = e.Name, e.Value, int8(e.Source)
 		c.ReadOnly, c.IsSensitive = e.ReadOnly, e.Sensitive
 		rt.Configs = append(rt.Configs, c)
 	}
-	return rt
 }

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -192,5 +193,30 @@ func TestCreateTopicsWithoutTable(t *testing.T) {
 	got := createTopics(n, 7, false, newTopic("a", 1, 1))[0]
 	if got.ErrorCode != 0 || len(got.Configs) != 0 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A small request must not claim memory without end: not for partitions, and not for settings, whether it only validates or not.
+func TestCreateTopicsMany(t *testing.T) {
+	t.Parallel()
+	n := newAdminNode(t, nil, nil)
+	var large, small []kmsg.CreateTopicsRequestTopic
+	for i := range 1001 {
+		large = append(large, newTopic(fmt.Sprint("large", i), 19_000, 1))
+		small = append(small, newTopic(fmt.Sprint("small", i), 1, 1))
+	}
+	for _, validateOnly := range []bool{true, false} {
+		for _, rt := range createTopics(n, 7, validateOnly, large...) {
+			wantCode(t, rt.Topic, rt.ErrorCode, "POLICY_VIOLATION")
+		}
+	}
+	got := createTopics(n, 7, true, small...)
+	if first := got[999]; first.ErrorCode != 0 || len(first.Configs) == 0 || first.ConfigErrorCode != 0 {
+		t.Errorf("the 1000th topic: %+v", first)
+	}
+	if last := got[1000]; last.ErrorCode != 0 || len(last.Configs) != 0 {
+		t.Errorf("the 1001st topic: %+v", last)
+	} else {
+		wantCode(t, "its configs", last.ConfigErrorCode, "POLICY_VIOLATION")
 	}
 }

@@ -20,11 +20,13 @@ import (
 // what it means. With config names, only those that exist are listed. Values of passwords are never shown. Lists are written without spaces,
 // so cleanup.policy is exactly what tools compare with.
 //
-// Per resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALID_REQUEST (another broker's id, an empty name, an unknown type).
+// Per resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALID_REQUEST (another broker's id, an empty name, an unknown type,
+// a resource that was named before), POLICY_VIOLATION (more than 1000 groups and client metrics subscriptions).
 //
 // **Differences from Apache Kafka**
 //
-// Kafka refuses the whole request for one resource of an unknown type. There is one logger, root. A broker setting that is not set
+// Kafka refuses the whole request for one resource of an unknown type. It answers a resource as often as it is named, and any number of
+// groups: a small request could have a response of any size. There is one logger, root. A broker setting that is not set
 // shows the value that a synonym gives it (log.retention.ms in hours' place); Kafka shows null. Settings are ordered by name; null
 // and empty lists of config names both mean all.
 //
@@ -35,12 +37,12 @@ import (
 
 func (a *API) describeConfigs(_ context.Context, req *Request, m *kmsg.DescribeConfigsRequest) kmsg.Response {
 	resp := kmsg.NewPtrDescribeConfigsResponse()
-	image := a.node.Image()
+	d := description{api: a, image: a.node.Image(), seen: make(map[meta.Resource]bool, len(m.Resources))}
 	for i := range m.Resources {
 		r := &m.Resources[i]
 		rr := kmsg.NewDescribeConfigsResponseResource()
 		rr.ResourceType, rr.ResourceName = r.ResourceType, r.ResourceName
-		entries, err := a.describe(image, meta.Resource{Type: int8(r.ResourceType), Name: r.ResourceName})
+		entries, err := d.resource(meta.Resource{Type: int8(r.ResourceType), Name: r.ResourceName})
 		if err != nil {
 			rr.ErrorCode, rr.ErrorMessage = a.fault(req, err), explain(err)
 			resp.Resources = append(resp.Resources, rr)
@@ -57,36 +59,72 @@ func (a *API) describeConfigs(_ context.Context, req *Request, m *kmsg.DescribeC
 	return resp
 }
 
-// describe lists the settings of a resource.
-func (a *API) describe(image *meta.Image, r meta.Resource) ([]ConfigEntry, error) {
+// describedNamesMax is how many groups and client metrics subscriptions one request may describe. Topics and brokers are bounded by
+// what there is; these have settings under any name, a hundred times larger than the name.
+const describedNamesMax = 1000
+
+// description is one request's view of the settings.
+type description struct {
+	api   *API
+	image *meta.Image
+	seen  map[meta.Resource]bool
+	names int // of groups and client metrics subscriptions
+	own   []ConfigEntry
+}
+
+// resource lists the settings of a resource.
+func (d *description) resource(r meta.Resource) ([]ConfigEntry, error) {
+	if d.seen[r] {
+		return nil, refuse(kerr.InvalidRequest, "resource %q is named twice: name each once", r.Name)
+	}
+	d.seen[r] = true
 	switch r.Type {
 	case meta.ResourceTopic:
 		if err := topic.Check(r.Name); err != nil {
 			return nil, err
 		}
-		if image.Topic(r.Name) == nil {
+		if d.image.Topic(r.Name) == nil {
 			return nil, refuse(kerr.UnknownTopicOrPartition, "topic %s does not exist", r.Name)
 		}
-		return a.topicEntries(image, image.Config(r)), nil
+		return d.api.topicEntries(d.image, d.image.Config(r)), nil
 	case meta.ResourceBroker:
 		if r.Name == "" {
-			return a.clusterEntries(image), nil
+			return d.api.clusterEntries(d.image), nil
 		}
-		return a.brokerEntries(image), a.refuseOtherNode(r.Name)
+		if err := d.api.refuseOtherNode(r.Name); err != nil {
+			return nil, err
+		}
+		return d.broker(), nil
 	case meta.ResourceBrokerLogger:
-		return a.loggerEntries(), a.refuseOtherNode(r.Name)
+		return d.api.loggerEntries(), d.api.refuseOtherNode(r.Name)
 	case meta.ResourceClientMetrics:
-		if r.Name == "" {
-			return nil, refuse(kerr.InvalidRequest, "the name of the client metrics subscription is empty")
-		}
-		return clientMetricsEntries(image.Config(r)), nil
+		return clientMetricsEntries(d.image.Config(r)), d.count(r)
 	case meta.ResourceGroup:
-		if r.Name == "" {
-			return nil, refuse(kerr.InvalidRequest, "the group name is empty")
+		if err := d.count(r); err != nil {
+			return nil, err
 		}
-		return groupEntries(a.brokerEntries(image), image.Config(r)), nil
+		return groupEntries(d.broker(), d.image.Config(r)), nil
 	}
 	return nil, refuseType(r)
+}
+
+// broker is this broker's settings, listed once.
+func (d *description) broker() []ConfigEntry {
+	if d.own == nil {
+		d.own = d.api.brokerEntries(d.image)
+	}
+	return d.own
+}
+
+// count refuses names that are empty or too many.
+func (d *description) count(r meta.Resource) error {
+	if d.names++; d.names > describedNamesMax {
+		return refuse(kerr.PolicyViolation, "one request may describe at most %d groups and client metrics subscriptions: split it", describedNamesMax)
+	}
+	if r.Name == "" {
+		return refuse(kerr.InvalidRequest, "the name of the group or client metrics subscription is empty")
+	}
+	return nil
 }
 
 // refuseType is the error for a resource of a type that has no configs.

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -211,4 +212,23 @@ func TestDescribeConfigsRefused(t *testing.T) {
 		}
 		wantCode(t, "beside it", got[1].ErrorCode, "")
 	}
+}
+
+// A small request must not have a response of any size.
+func TestDescribeConfigsMany(t *testing.T) {
+	t.Parallel()
+	n := newAdminNode(t, nil, nil)
+	got := describe(n, 4, resource(kmsg.ConfigResourceTypeBroker, "1"), resource(kmsg.ConfigResourceTypeBroker, "1"))
+	wantCode(t, "once", got[0].ErrorCode, "")
+	wantCode(t, "twice", got[1].ErrorCode, "INVALID_REQUEST")
+	if len(got[0].Configs) == 0 || len(got[1].Configs) > 0 {
+		t.Errorf("%d and %d settings", len(got[0].Configs), len(got[1].Configs))
+	}
+	var groups []kmsg.DescribeConfigsRequestResource
+	for i := range 1001 {
+		groups = append(groups, resource(kmsg.ConfigResourceTypeGroupConfig, fmt.Sprint("g", i), "share.isolation.level"))
+	}
+	got = describe(n, 4, groups...)
+	wantCode(t, "the 1000th group", got[999].ErrorCode, "")
+	wantCode(t, "the 1001st group", got[1000].ErrorCode, "POLICY_VIOLATION")
 }

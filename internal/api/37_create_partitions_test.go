@@ -92,3 +92,16 @@ func TestCreatePartitionsByHandAndValidateOnly(t *testing.T) {
 		t.Errorf("%d partitions, expected 3", have)
 	}
 }
+
+// Two topics that each stay below the limit are over it together.
+func TestCreatePartitionsMany(t *testing.T) {
+	t.Parallel()
+	n := newAdminNode(t, nil, nil)
+	n.create("a", 1)
+	n.create("b", 1)
+	for _, validateOnly := range []bool{true, false} {
+		for _, rt := range grow(n, 3, validateOnly, more("a", 15_000), more("b", 15_000)) {
+			wantCode(t, rt.Topic, rt.ErrorCode, "POLICY_VIOLATION")
+		}
+	}
+}

@@ -72,10 +72,12 @@ func checkKeys(r meta.ResourceChanges) error {
 func (a *API) checkBrokerKeys(changes []meta.ConfigChange) error {
 	entries := a.brokerEntries(a.node.Image())
 	for _, c := range changes {
+		if c.Op == meta.OpDelete || a.opts.Configs == nil {
+			continue
+		}
 		e := entryNamed(entries, c.Name)
 		appends := c.Op == meta.OpAppend || c.Op == meta.OpSubtract
 		switch {
-		case c.Op == meta.OpDelete || a.opts.Configs == nil:
 		case e == nil:
 			return refuse(kerr.InvalidConfig, "unknown broker config %q", c.Name)
 		case e.ReadOnly:

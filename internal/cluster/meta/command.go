@@ -16,9 +16,8 @@ type Command[R any] interface {
 // are committed and applied.
 func Decide[R any](s *State, c Command[R]) ([]Record, R, error) {
 	records, result, err := c.decide(s)
-	if err == nil && len(records) > MaxRecords {
-		err = refuse(kerr.PolicyViolation, "one request may change at most %d topics and partitions, this one would change %d: split it",
-			MaxRecords, len(records))
+	if err == nil {
+		err = tooMany(records)
 	}
 	if err != nil {
 		return nil, result, err
@@ -28,6 +27,16 @@ func Decide[R any](s *State, c Command[R]) ([]Record, R, error) {
 
 // MaxRecords bounds what one command may write, and so the memory that a request can claim.
 const MaxRecords = 20_000
+
+// tooMany refuses more records than a command may write. Commands that make many records of a few bytes ask it as they go, also when
+// they only validate.
+func tooMany(records []Record) error {
+	if len(records) <= MaxRecords {
+		return nil
+	}
+	return refuse(kerr.PolicyViolation, "one request may change at most %d topics and partitions, this one would change at least %d: split it",
+		MaxRecords, len(records))
+}
 
 // Refusal is a protocol error with its reason. errors.As finds the code, Error is what the client is told.
 type Refusal struct {

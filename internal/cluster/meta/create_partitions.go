@@ -32,6 +32,9 @@ func (c CreatePartitions) decide(s *State) ([]Record, []TopicResult, error) {
 		}
 		results = append(results, result)
 		records = append(records, recs...)
+		if err := tooMany(records); err != nil {
+			return nil, nil, err
+		}
 	}
 	if c.ValidateOnly {
 		records = nil

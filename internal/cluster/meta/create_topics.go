@@ -49,6 +49,9 @@ func (c CreateTopics) decide(s *State) ([]Record, []TopicResult, error) {
 		result, recs := c.decideOne(s, t, taken)
 		results = append(results, result)
 		records = append(records, recs...)
+		if err := tooMany(records); err != nil {
+			return nil, nil, err
+		}
 	}
 	if c.ValidateOnly {
 		records = nil
