@@ -10,6 +10,7 @@ import (
 	"github.com/ottla-io/ottla/internal/cluster/meta"
 	"github.com/ottla-io/ottla/internal/config"
 	"github.com/ottla-io/ottla/internal/partition"
+	"github.com/ottla-io/ottla/internal/setting"
 )
 
 // settings answers what the broker and the handlers ask of the configuration: it is a broker.TopicDefaults, a meta.ConfigSchema and an
@@ -67,24 +68,24 @@ func (s schema) List(r meta.Resource, key string) (def string, isList bool) {
 }
 
 // DescribeTopic implements api.Configs.
-func (s *settings) DescribeTopic(d api.Dynamic, overrides map[string]string) []api.ConfigEntry {
+func (s *settings) DescribeTopic(d api.Dynamic, overrides map[string]string) []setting.Entry {
 	return entries(s.static.WithDynamic(d.Cluster, d.Node).DescribeTopic(overrides))
 }
 
 // DescribeBroker implements api.Configs.
-func (s *settings) DescribeBroker(d api.Dynamic) []api.ConfigEntry {
+func (s *settings) DescribeBroker(d api.Dynamic) []setting.Entry {
 	return entries(s.static.WithDynamic(d.Cluster, d.Node).DescribeBroker())
 }
 
-func entries(all []config.Entry) []api.ConfigEntry {
-	out := make([]api.ConfigEntry, len(all))
+func entries(all []config.Entry) []setting.Entry {
+	out := make([]setting.Entry, len(all))
 	for i, e := range all {
-		out[i] = api.ConfigEntry{
+		out[i] = setting.Entry{
 			Name: e.Name, Value: e.Value, Type: kmsg.ConfigType(e.Type), Source: kmsg.ConfigSource(e.Source),
 			ReadOnly: e.ReadOnly, Sensitive: e.Sensitive, Doc: e.Doc,
 		}
 		for _, syn := range e.Synonyms {
-			out[i].Synonyms = append(out[i].Synonyms, api.ConfigSynonym{Name: syn.Name, Value: syn.Value, Source: kmsg.ConfigSource(syn.Source)})
+			out[i].Synonyms = append(out[i].Synonyms, setting.Synonym{Name: syn.Name, Value: syn.Value, Source: kmsg.ConfigSource(syn.Source)})
 		}
 	}
 	return out

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ottla-io/ottla/internal/cluster/meta"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
+	"github.com/ottla-io/ottla/internal/setting"
 )
 
 // DescribeConfigs: v0 to v4.
@@ -69,11 +70,11 @@ type description struct {
 	image *meta.Image
 	seen  map[meta.Resource]bool
 	names int // of groups and client metrics subscriptions
-	own   []ConfigEntry
+	own   []setting.Entry
 }
 
 // resource lists the settings of a resource.
-func (d *description) resource(r meta.Resource) ([]ConfigEntry, error) {
+func (d *description) resource(r meta.Resource) ([]setting.Entry, error) {
 	if d.seen[r] {
 		return nil, refuse(kerr.InvalidRequest, "resource %q is named twice: name each once", r.Name)
 	}
@@ -98,18 +99,18 @@ func (d *description) resource(r meta.Resource) ([]ConfigEntry, error) {
 	case meta.ResourceBrokerLogger:
 		return d.api.loggerEntries(), d.api.refuseOtherNode(r.Name)
 	case meta.ResourceClientMetrics:
-		return clientMetricsEntries(d.image.Config(r)), d.count(r)
+		return setting.ClientMetrics(d.image.Config(r)), d.count(r)
 	case meta.ResourceGroup:
 		if err := d.count(r); err != nil {
 			return nil, err
 		}
-		return groupEntries(d.broker(), d.image.Config(r)), nil
+		return setting.Group(d.broker(), d.image.Config(r)), nil
 	}
 	return nil, refuseType(r)
 }
 
 // broker is this broker's settings, listed once.
-func (d *description) broker() []ConfigEntry {
+func (d *description) broker() []setting.Entry {
 	if d.own == nil {
 		d.own = d.api.brokerEntries(d.image)
 	}
@@ -141,7 +142,7 @@ func (a *API) refuseOtherNode(name string) error {
 }
 
 // describedConfig is one setting of the response.
-func describedConfig(m *kmsg.DescribeConfigsRequest, typ kmsg.ConfigResourceType, e *ConfigEntry) kmsg.DescribeConfigsResponseResourceConfig {
+func describedConfig(m *kmsg.DescribeConfigsRequest, typ kmsg.ConfigResourceType, e *setting.Entry) kmsg.DescribeConfigsResponseResourceConfig {
 	c := kmsg.NewDescribeConfigsResponseResourceConfig()
 	c.Name, c.Value, c.Source, c.ConfigType = e.Name, e.Value, e.Source, e.Type
 	c.ReadOnly, c.IsSensitive = e.ReadOnly, e.Sensitive

@@ -16,6 +16,7 @@ import (
 	"github.com/ottla-io/ottla/internal/cluster/meta"
 	"github.com/ottla-io/ottla/internal/config"
 	"github.com/ottla-io/ottla/internal/protocol/wire"
+	"github.com/ottla-io/ottla/internal/setting"
 	"github.com/ottla-io/ottla/internal/storage/vfs"
 )
 
@@ -85,23 +86,23 @@ func (s adminSchema) List(r meta.Resource, key string) (string, bool) {
 // adminConfigs shows the table of settings.
 type adminConfigs struct{ *config.Config }
 
-func (c adminConfigs) DescribeTopic(d api.Dynamic, overrides map[string]string) []api.ConfigEntry {
+func (c adminConfigs) DescribeTopic(d api.Dynamic, overrides map[string]string) []setting.Entry {
 	return adminEntries(c.WithDynamic(d.Cluster, d.Node).DescribeTopic(overrides))
 }
 
-func (c adminConfigs) DescribeBroker(d api.Dynamic) []api.ConfigEntry {
+func (c adminConfigs) DescribeBroker(d api.Dynamic) []setting.Entry {
 	return adminEntries(c.WithDynamic(d.Cluster, d.Node).DescribeBroker())
 }
 
-func adminEntries(in []config.Entry) []api.ConfigEntry {
-	out := make([]api.ConfigEntry, 0, len(in))
+func adminEntries(in []config.Entry) []setting.Entry {
+	out := make([]setting.Entry, 0, len(in))
 	for _, e := range in {
-		o := api.ConfigEntry{
+		o := setting.Entry{
 			Name: e.Name, Value: e.Value, Type: kmsg.ConfigType(e.Type), Source: kmsg.ConfigSource(e.Source),
 			ReadOnly: e.ReadOnly, Sensitive: e.Sensitive, Doc: e.Doc,
 		}
 		for _, s := range e.Synonyms {
-			o.Synonyms = append(o.Synonyms, api.ConfigSynonym{Name: s.Name, Value: s.Value, Source: kmsg.ConfigSource(s.Source)})
+			o.Synonyms = append(o.Synonyms, setting.Synonym{Name: s.Name, Value: s.Value, Source: kmsg.ConfigSource(s.Source)})
 		}
 		out = append(out, o)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ottla-io/ottla/internal/cluster/meta"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
+	"github.com/ottla-io/ottla/internal/setting"
 )
 
 // checkChanges judges what a request does to one resource as far as this node has to: the metadata machine judges the rest (Kafka's
@@ -38,12 +39,12 @@ func (a *API) checkChanges(r meta.ResourceChanges, times int) error {
 		if name == "" {
 			return refuse(kerr.InvalidRequest, "the name of the client metrics subscription is empty")
 		}
-		return checkClientMetrics(r.Changes)
+		return checkValues(r.Changes, setting.CheckClientMetrics)
 	case meta.ResourceGroup:
 		if name == "" {
 			return refuse(kerr.InvalidRequest, "the group name is empty")
 		}
-		return checkGroup(r.Changes)
+		return checkValues(r.Changes, setting.CheckGroup)
 	}
 	return refuseType(r.Resource)
 }
@@ -67,6 +68,21 @@ func checkKeys(r meta.ResourceChanges) error {
 	return nil
 }
 
+// checkValues judges changes of resources that have no lists to append to. Deleting what is not there is no error.
+func checkValues(changes []meta.ConfigChange, check func(name, value string) error) error {
+	for _, c := range changes {
+		switch c.Op {
+		case meta.OpSet:
+			if err := check(c.Name, *c.Value); err != nil {
+				return err
+			}
+		case meta.OpAppend, meta.OpSubtract:
+			return refuse(kerr.InvalidConfig, "cannot append to or subtract from %s: set it", c.Name)
+		}
+	}
+	return nil
+}
+
 // checkBrokerKeys refuses to set what cannot change while the broker runs, and keys that nobody knows. Deleting what is not
 // there is no error.
 func (a *API) checkBrokerKeys(changes []meta.ConfigChange) error {
@@ -75,7 +91,7 @@ func (a *API) checkBrokerKeys(changes []meta.ConfigChange) error {
 		if c.Op == meta.OpDelete || a.opts.Configs == nil {
 			continue
 		}
-		e := entryNamed(entries, c.Name)
+		e := setting.Find(entries, c.Name)
 		appends := c.Op == meta.OpAppend || c.Op == meta.OpSubtract
 		switch {
 		case e == nil:

@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/ottla-io/ottla/internal/cluster/meta"
+	"github.com/ottla-io/ottla/internal/setting"
 )
 
 // rootLogger is the one logger that there is, by Kafka's name for it.
@@ -42,12 +43,12 @@ func levelName(level slog.Level) string {
 }
 
 // loggerEntries are the loggers and their levels.
-func (a *API) loggerEntries() []ConfigEntry {
+func (a *API) loggerEntries() []setting.Entry {
 	if a.opts.LogLevel == nil {
 		return nil
 	}
 	name := levelName(a.opts.LogLevel.Level())
-	return []ConfigEntry{{Name: rootLogger, Value: &name, Source: kmsg.ConfigSourceDynamicBrokerLoggerConfig}}
+	return []setting.Entry{{Name: rootLogger, Value: &name, Source: kmsg.ConfigSourceDynamicBrokerLoggerConfig}}
 }
 
 // alterLoggers sets levels of loggers (KIP-412; Kafka's RuntimeLoggerManager). times is how often the request names the resource.

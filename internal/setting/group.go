@@ -1,13 +1,12 @@
-package api
+package setting
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
-
-	"github.com/ottla-io/ottla/internal/cluster/meta"
 )
 
 // groupSetting is a config of a group: the broker setting that it falls back to, and Kafka's default if the broker has no such setting
@@ -43,41 +42,34 @@ var groupSettings = [...]groupSetting{
 	{"streams.session.timeout.ms", "group.streams.session.timeout.ms", kmsg.ConfigTypeInt, "45000", "How long a streams group's member may be silent, in ms."},
 }
 
-// groupEntries are the configs of a group with these overrides over the broker's settings.
-func groupEntries(brokers []ConfigEntry, overrides map[string]string) []ConfigEntry {
-	entries := make([]ConfigEntry, 0, len(groupSettings))
+// Group lists the settings of a group with these overrides over the broker's settings.
+func Group(brokers []Entry, overrides map[string]string) []Entry {
+	entries := make([]Entry, 0, len(groupSettings))
 	for i := range groupSettings {
 		s := &groupSettings[i]
-		e := ConfigEntry{Name: s.name, Type: s.typ, Doc: s.doc, Value: &s.def, Source: kmsg.ConfigSourceDefaultConfig}
-		if b := entryNamed(brokers, s.broker); b != nil && b.Value != nil {
+		e := Entry{Name: s.name, Type: s.typ, Doc: s.doc, Value: &s.def, Source: kmsg.ConfigSourceDefaultConfig}
+		if b := Find(brokers, s.broker); b != nil && b.Value != nil {
 			e.Value, e.Source, e.Synonyms = b.Value, b.Source, b.Synonyms
 		} else {
-			e.Synonyms = []ConfigSynonym{{s.broker, e.Value, e.Source}}
+			e.Synonyms = []Synonym{{s.broker, e.Value, e.Source}}
 		}
 		if text, set := overrides[s.name]; set {
 			e.Value, e.Source = &text, kmsg.ConfigSourceGroupConfig
-			e.Synonyms = append([]ConfigSynonym{{s.name, e.Value, e.Source}}, e.Synonyms...)
+			e.Synonyms = append([]Synonym{{s.name, e.Value, e.Source}}, e.Synonyms...)
 		}
 		entries = append(entries, e)
 	}
-	return plain(entries)
+	return Plain(entries)
 }
 
-// checkGroup judges the changes of a group's configs.
-func checkGroup(changes []meta.ConfigChange) error {
-	for _, c := range changes {
-		s := groupSettingNamed(c.Name)
-		switch {
-		case c.Op == meta.OpDelete:
-			continue
-		case s == nil:
-			return refuse(kerr.InvalidConfig, "unknown group config %q", c.Name)
-		case c.Op == meta.OpAppend || c.Op == meta.OpSubtract:
-			return refuse(kerr.InvalidConfig, "cannot append to or subtract from %s: set it", c.Name)
-		}
-		if allowed := s.allowed(strings.TrimSpace(*c.Value)); allowed != "" {
-			return refuse(kerr.InvalidConfig, "%s is %q, expected %s", c.Name, *c.Value, allowed)
-		}
+// CheckGroup says why a group may not have this value: INVALID_CONFIG.
+func CheckGroup(name, value string) error {
+	s := groupSettingNamed(name)
+	if s == nil {
+		return fmt.Errorf("unknown group config %q: %w", name, kerr.InvalidConfig)
+	}
+	if allowed := s.allowed(strings.TrimSpace(value)); allowed != "" {
+		return fmt.Errorf("%s is %q, expected %s: %w", name, value, allowed, kerr.InvalidConfig)
 	}
 	return nil
 }

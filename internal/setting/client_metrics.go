@@ -1,14 +1,13 @@
-package api
+package setting
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
-
-	"github.com/ottla-io/ottla/internal/cluster/meta"
 )
 
 // The configs of a client metrics subscription (KIP-714; Kafka's ClientMetricsConfigs). They are kept and shown; nothing is
@@ -22,9 +21,9 @@ const (
 	metricsIntervalMax = 3_600_000
 )
 
-// clientMetricsEntries are the configs of a subscription with these overrides, by name.
-func clientMetricsEntries(overrides map[string]string) []ConfigEntry {
-	entries := []ConfigEntry{
+// ClientMetrics lists the settings of a client metrics subscription with these overrides.
+func ClientMetrics(overrides map[string]string) []Entry {
+	entries := []Entry{
 		{Name: metricsInterval, Value: new("300000"), Type: kmsg.ConfigTypeInt, Doc: "How often clients push their metrics, in ms."},
 		{Name: metricsMatch, Value: new(""), Type: kmsg.ConfigTypeList, Doc: "Which clients are meant, by key=pattern; empty: all."},
 		{Name: metricsNames, Value: new(""), Type: kmsg.ConfigTypeList, Doc: "What the names of the metrics begin with; empty: none."},
@@ -34,47 +33,37 @@ func clientMetricsEntries(overrides map[string]string) []ConfigEntry {
 		e.Source = kmsg.ConfigSourceDefaultConfig
 		if text, set := overrides[e.Name]; set {
 			e.Value, e.Source = &text, kmsg.ConfigSourceClientMetricsConfig
-			e.Synonyms = []ConfigSynonym{{e.Name, e.Value, e.Source}}
+			e.Synonyms = []Synonym{{e.Name, e.Value, e.Source}}
 		}
 	}
 	return entries
 }
 
-// checkClientMetrics judges the changes of a subscription.
-func checkClientMetrics(changes []meta.ConfigChange) error {
-	known := clientMetricsEntries(nil)
-	for _, c := range changes {
-		switch {
-		case c.Op == meta.OpDelete:
-			continue
-		case entryNamed(known, c.Name) == nil:
-			return refuse(kerr.InvalidRequest, "unknown client metrics config %q", c.Name)
-		case c.Op == meta.OpAppend || c.Op == meta.OpSubtract:
-			return refuse(kerr.InvalidConfig, "cannot append to or subtract from %s: set it", c.Name)
-		}
-		if err := checkMetricsValue(c.Name, *c.Value); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func checkMetricsValue(name, text string) error {
+// CheckClientMetrics says why a subscription may not have this value: INVALID_CONFIG, or INVALID_REQUEST where Kafka says so.
+func CheckClientMetrics(name, value string) error {
 	switch name {
 	case metricsInterval:
-		n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 32)
-		if err != nil {
-			return refuse(kerr.InvalidConfig, "%s is %q, expected a number of ms", name, text)
-		}
-		if n < metricsIntervalMin || n > metricsIntervalMax {
-			return refuse(kerr.InvalidRequest, "%s is %d, expected %d to %d", name, n, metricsIntervalMin, metricsIntervalMax)
-		}
+		return checkInterval(value)
 	case metricsMatch:
-		for item := range strings.SplitSeq(text, ",") {
+		for item := range strings.SplitSeq(value, ",") {
 			if strings.TrimSpace(item) != "" && !isMatch(item) {
-				return refuse(kerr.InvalidConfig, "%s has %q, expected key=pattern", name, item)
+				return fmt.Errorf("%s has %q, expected key=pattern: %w", name, item, kerr.InvalidConfig)
 			}
 		}
+		return nil
+	case metricsNames:
+		return nil
+	}
+	return fmt.Errorf("unknown client metrics config %q: %w", name, kerr.InvalidRequest)
+}
+
+func checkInterval(text string) error {
+	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 32)
+	if err != nil {
+		return fmt.Errorf("%s is %q, expected a number of ms: %w", metricsInterval, text, kerr.InvalidConfig)
+	}
+	if n < metricsIntervalMin || n > metricsIntervalMax {
+		return fmt.Errorf("%s is %d, expected %d to %d: %w", metricsInterval, n, metricsIntervalMin, metricsIntervalMax, kerr.InvalidRequest)
 	}
 	return nil
 }
