@@ -14,6 +14,7 @@ import (
 	"github.com/ottla-io/ottla/internal/partition"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
+	"github.com/ottla-io/ottla/internal/storage/journal"
 	"github.com/ottla-io/ottla/internal/storage/log"
 	"github.com/ottla-io/ottla/internal/storage/vfs"
 )
@@ -51,13 +52,14 @@ type Options struct {
 	CheckpointEvery  time.Duration // log.flush.offset.checkpoint.interval.ms; 0: 1 min
 	ReserveBytes     int64         // produces are refused when less is free; 0: 64 MiB, or 2 % of a small disk
 	Cleaner          Cleaner       // how compaction works
-	OnSync           func(Sync)    // called after each fsync of a partition; nil: nobody
+	JournalBytes     int64         // log.journal.bytes; 0: 64 MiB, negative: no journal
+	OnSync           func(Sync)    // called after each fsync of partitions' bytes; nil: nobody
 }
 
-// Sync tells of one fsync of a partition.
+// Sync tells of one fsync of a partition, or of the journal for several.
 type Sync struct {
 	Took time.Duration
-	// Asked is how many times it was asked for: about the appends it covered.
+	// Asked is how many times it was asked for: about the appends it covered. It is 0 when a file is synced behind the journal.
 	Asked int
 	Err   error
 }
@@ -85,6 +87,7 @@ type Broker struct {
 	deleter  *deleter
 	syncer   *syncer
 	cleaner  *cleaner
+	journal  *journal.Journal
 	space    *space
 	ids      producerIDs
 
@@ -113,6 +116,9 @@ func (o Options) withDefaults() Options {
 		}
 	}
 	orInt(&o.SyncWorkers, 4)
+	if o.JournalBytes == 0 {
+		o.JournalBytes = 64 << 20
+	}
 	orInt(&o.RecoveryWorkers, 2)
 	orTime(&o.MaintainInterval, 5*time.Minute)
 	orTime(&o.CheckpointEvery, time.Minute)

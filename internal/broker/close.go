@@ -36,6 +36,12 @@ func (b *Broker) close() error {
 		unclean = unrecovered(slots)
 	}
 	clean := err == nil && unclean == nil
+	if clean {
+		if err = b.journal.Drain(); err != nil {
+			clean, err = false, fmt.Errorf("drain the journal: %w", err)
+		}
+	}
+	err = errors.Join(err, b.journal.Close())
 	if closeErr := b.metadata.Close(clean); closeErr != nil {
 		clean, err = false, errors.Join(err, fmt.Errorf("close the metadata log: %w", closeErr))
 	}

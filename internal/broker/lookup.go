@@ -10,6 +10,7 @@ import (
 	"github.com/ottla-io/ottla/internal/partition"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
+	"github.com/ottla-io/ottla/internal/storage/journal"
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
@@ -94,6 +95,7 @@ func (b *Broker) openLocked(s *slot, image *meta.Image, epoch batch.Epoch) (*par
 	p, err := partition.Open(b.opts.FS, s.dir(), s.id, b.Now(), partition.OpenOptions{
 		Options: opts, Clean: s.mu.clean || !s.mu.there,
 		RecoveryPoint: s.known.recoveryPoint, StartOffset: s.known.start, Cleaned: s.known.cleaned, Syncer: b.syncer,
+		OnRewrite: func() error { return b.journal.Void(journal.Key{Dir: s.dir(), Topic: s.id.TopicID}) },
 	})
 	if err != nil {
 		return nil, err

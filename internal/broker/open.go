@@ -9,7 +9,9 @@ import (
 	"path"
 
 	"github.com/ottla-io/ottla/internal/cluster/controller"
+	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
+	"github.com/ottla-io/ottla/internal/storage/journal"
 	"github.com/ottla-io/ottla/internal/storage/log"
 	"github.com/ottla-io/ottla/internal/storage/vfs"
 )
@@ -77,6 +79,10 @@ func (b *Broker) load(ctx context.Context) (err error) {
 	if err := checkFormat(files, b.opts.DataDir); err != nil {
 		return err
 	}
+	restored, err := b.replayJournal()
+	if err != nil {
+		return err
+	}
 	clean, lastEpoch, err := takeMarker(files)
 	if err != nil {
 		return err
@@ -86,6 +92,7 @@ func (b *Broker) load(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	top.restored = restored
 	if err := b.openMetadata(top); err != nil {
 		return err
 	}
@@ -150,6 +157,7 @@ type top struct {
 	highWatermarks checkpoint
 	cleaned        checkpoint
 	manifest       manifest // nil if there is none to be believed
+	restored       map[journal.Key]batch.Offset
 	// dirs are the partitions' directories, by what they are named for; other lists the rest.
 	dirs        map[partitionKey]bool
 	deleted     []string
@@ -209,6 +217,8 @@ func (t *top) note(e fs.DirEntry) {
 // knownOf is what the files at the top say of a partition.
 func (t *top) knownOf(k partitionKey, id topic.ID) known {
 	n := known{recoveryPoint: t.recoveryPoints[k], highWatermark: t.highWatermarks[k], cleaned: t.cleaned[k]}
+	// What the journal restored was acknowledged and is synced: recovery must not cut it.
+	n.recoveryPoint = max(n.recoveryPoint, t.restored[journal.Key{Dir: topic.Dir(k.topic, k.index), Topic: id}])
 	n.start = t.starts[k]
 	n.size = sizeUnknown
 	if f, ok := t.manifest[k]; ok && f.id == id {

@@ -23,9 +23,13 @@ func (b *Broker) Run(ctx context.Context) error {
 	defer cancel()
 	defer context.AfterFunc(b.stopped, cancel)()
 
-	var syncers, others sync.WaitGroup
+	var syncers, settlers, others sync.WaitGroup
+	syncers.Go(b.syncer.gather)
 	for range b.opts.SyncWorkers {
 		syncers.Go(b.syncer.work)
+	}
+	for range settleWorkers {
+		settlers.Go(b.journal.Settle)
 	}
 	others.Go(func() { b.recoverAll(ctx) })
 	others.Go(func() { b.runDeleter(ctx) })
@@ -42,6 +46,8 @@ func (b *Broker) Run(ctx context.Context) error {
 	others.Wait()
 	b.syncer.stop()
 	syncers.Wait()
+	b.journal.Stop()
+	settlers.Wait()
 	return nil
 }
 
@@ -158,6 +164,7 @@ func (b *Broker) checkpoint() {
 		return
 	}
 	b.syncIdle()
+	b.turnJournal()
 	if err := b.writeCheckpoints(); err != nil {
 		b.log.Warn("cannot write checkpoints", "dir", b.opts.DataDir, "err", err)
 	}

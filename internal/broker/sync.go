@@ -2,24 +2,35 @@ package broker
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ottla-io/ottla/internal/partition"
+	"github.com/ottla-io/ottla/internal/storage/journal"
 )
 
 // syncer makes dirty partitions durable. A partition stands in it once, however often it asks; while it is synced, what it asks
 // for gathers for the next time. So syncs are shared by all who wait, and what waits here is bounded by the partitions.
+//
+// One goroutine gathers those with little to sync: one alone is synced in its own file, several go to the journal together. The workers sync
+// the files of the others. See docs/adr/0010-journal.md for where the line is.
 type syncer struct {
-	clock  func() time.Time
-	onSync func(Sync)
-	failed func(*partition.Partition, error)
+	clock   func() time.Time
+	onSync  func(Sync)
+	failed  func(*partition.Partition, error)
+	journal atomic.Pointer[journal.Journal] // nil: there is none
+
+	commits commits
 
 	mu struct {
 		sync.Mutex
-		more    sync.Cond
-		queue   []*partition.Partition // first come, first synced
+		gather  sync.Cond              // there is something in small, or the end
+		more    sync.Cond              // there is something in direct, or the end
+		small   []*partition.Partition // first come, first synced
+		direct  []*partition.Partition
 		asked   map[*partition.Partition]*request
-		stopped bool
+		stopped bool // nothing new comes
+		drained bool // nothing is gathered any more
 		syncs   int64
 		covered int64
 	}
@@ -30,9 +41,12 @@ type request struct {
 	asked int // how often it asked since the last sync began
 }
 
+// largeBytes is how much of one partition is worth an fdatasync of its own, in bytes: writing it twice would cost more.
+const largeBytes = 64 << 10
+
 func newSyncer(clock func() time.Time, onSync func(Sync), failed func(*partition.Partition, error)) *syncer {
 	s := &syncer{clock: clock, onSync: onSync, failed: failed}
-	s.mu.more.L = &s.mu.Mutex
+	s.mu.gather.L, s.mu.more.L = &s.mu.Mutex, &s.mu.Mutex
 	s.mu.asked = map[*partition.Partition]*request{}
 	return s
 }
@@ -45,69 +59,136 @@ func (s *syncer) Dirty(p *partition.Partition) {
 	if r == nil {
 		r = &request{}
 		s.mu.asked[p] = r
-		s.mu.queue = append(s.mu.queue, p)
-		s.mu.more.Signal()
+		s.enqueueLocked(p)
 	}
 	r.asked++
 }
 
-// work syncs partitions until stop, and then what is left.
-func (s *syncer) work() {
-	for {
-		p, asked := s.take()
-		if p == nil {
-			return
+func (s *syncer) enqueueLocked(p *partition.Partition) {
+	if s.journal.Load() == nil || s.mu.drained || p.Pending() > largeBytes {
+		s.mu.direct = append(s.mu.direct, p)
+		s.mu.more.Signal()
+		return
+	}
+	s.mu.small = append(s.mu.small, p)
+	s.mu.gather.Signal()
+}
+
+// gather syncs what is small until stop, and then what is left of it.
+func (s *syncer) gather() {
+	for batch := s.takeSmall(nil); len(batch) > 0; batch = s.takeSmall(batch) {
+		j := s.journal.Load()
+		switch {
+		case j == nil:
+			s.direct(batch...)
+		case len(batch) > 1 || s.commits.last > 1: // one alone among several that come and go belongs to them
+			s.commit(j, batch)
+		case batch[0].Pending() > largeBytes:
+			s.direct(batch[0])
+		default:
+			s.sync(batch[0])
 		}
-		began := s.clock()
-		err := p.Sync()
-		if s.onSync != nil {
-			s.onSync(Sync{Took: s.clock().Sub(began), Asked: asked, Err: err})
-		}
-		s.give(p, asked)
-		if err != nil {
-			s.failed(p, err)
-		}
+		s.commits.last = len(batch)
 	}
 }
 
-// take waits for a dirty partition; nil when the syncer was stopped and has none left.
-func (s *syncer) take() (p *partition.Partition, asked int) {
+// takeSmall waits for dirty partitions and takes all; none when the syncer was stopped and has none left. It uses the space of old.
+func (s *syncer) takeSmall(old []*partition.Partition) []*partition.Partition {
+	clear(old)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.mu.queue) == 0 {
+	for len(s.mu.small) == 0 {
 		if s.mu.stopped {
-			return nil, 0
+			s.mu.drained = true
+			s.mu.more.Broadcast()
+			return nil
+		}
+		s.mu.gather.Wait()
+	}
+	batch := s.mu.small
+	s.mu.small = old[:0]
+	return batch
+}
+
+// work syncs the files of partitions until stop, and then what is left.
+func (s *syncer) work() {
+	for p := s.takeDirect(); p != nil; p = s.takeDirect() {
+		s.sync(p)
+	}
+}
+
+// takeDirect waits for a partition whose file is to be synced; nil when the syncer was stopped and has none left.
+func (s *syncer) takeDirect() *partition.Partition {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.mu.direct) == 0 {
+		if s.mu.drained {
+			return nil
 		}
 		s.mu.more.Wait()
 	}
-	p = s.mu.queue[0]
-	s.mu.queue[0] = nil
-	s.mu.queue = s.mu.queue[1:]
-	r := s.mu.asked[p]
-	asked, r.asked = r.asked, 0
-	return p, asked
+	p := s.mu.direct[0]
+	s.mu.direct[0] = nil
+	s.mu.direct = s.mu.direct[1:]
+	return p
 }
 
-// give ends a sync of p; if it asked meanwhile, it stands in line again.
-func (s *syncer) give(p *partition.Partition, asked int) {
+// direct has the workers sync the files of partitions that were taken to be gathered.
+func (s *syncer) direct(batch ...*partition.Partition) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.direct = append(s.mu.direct, batch...)
+	s.mu.more.Broadcast()
+}
+
+// sync syncs p's file.
+func (s *syncer) sync(p *partition.Partition) {
+	asked := s.begin(p)
+	began := s.clock()
+	err := p.Sync()
+	s.note(began, asked, err)
+	s.give(p)
+	if err != nil {
+		s.failed(p, err)
+	}
+}
+
+// begin says how often p asked before the sync that begins now.
+func (s *syncer) begin(p *partition.Partition) (asked int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.mu.asked[p]
+	asked, r.asked = r.asked, 0
+	return asked
+}
+
+// note counts an fsync.
+func (s *syncer) note(began time.Time, asked int, err error) {
+	if s.onSync != nil {
+		s.onSync(Sync{Took: s.clock().Sub(began), Asked: asked, Err: err})
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.syncs++
 	s.mu.covered += int64(asked)
-	r := s.mu.asked[p]
-	if r.asked == 0 {
+}
+
+// give ends a sync of p; if it asked meanwhile, it stands in line again.
+func (s *syncer) give(p *partition.Partition) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.asked[p].asked == 0 {
 		delete(s.mu.asked, p)
 		return
 	}
-	s.mu.queue = append(s.mu.queue, p)
-	s.mu.more.Signal()
+	s.enqueueLocked(p)
 }
 
 // stop makes the workers end once nothing is left.
 func (s *syncer) stop() {
 	s.mu.Lock()
 	s.mu.stopped = true
-	s.mu.more.Broadcast()
+	s.mu.gather.Broadcast()
 	s.mu.Unlock()
 }
 

@@ -58,6 +58,9 @@ func (p *Partition) Settle() error {
 // Pending is the number of published bytes that are durable nowhere.
 func (p *Partition) Pending() int64 { return p.log.Pending() }
 
+// Unsynced is the number of published bytes that are not durable in the partition's own files.
+func (p *Partition) Unsynced() int64 { return p.log.Unsynced() }
+
 // TakeTail takes what a journal may make durable in the place of Sync; see log.TakeTail. The caller must call
 // Journaled with it. A topic without an id has none: a journal could not tell whose it is.
 func (p *Partition) TakeTail() (log.Tail, bool) {

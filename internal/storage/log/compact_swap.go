@@ -187,6 +187,9 @@ func (p *pass) replace(old []held, fresh *segment.Segment) (published bool, err 
 	if err := l.syncDir(); err != nil {
 		return false, l.fail(err)
 	}
+	if err := l.barrier(); err != nil {
+		return false, err
+	}
 	l.replacing.Lock()
 	defer l.replacing.Unlock()
 	if err := l.usable(); err != nil {

@@ -1,0 +1,60 @@
+package broker
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/ottla-io/ottla/internal/protocol/batch"
+	"github.com/ottla-io/ottla/internal/protocol/topic"
+	"github.com/ottla-io/ottla/internal/storage/journal"
+)
+
+// settleWorkers is how many partitions are synced behind the journal at a time: enough to be done before its other half is full, too
+// few to be in the way of those who wait.
+const settleWorkers = 2
+
+// replayJournal puts what an unclean stop left in the journal into the segments, and returns the ends that are durable so. A
+// journal beside the marker of a clean stop is older than that stop, which was another program's: it is thrown away.
+func (b *Broker) replayJournal() (map[journal.Key]batch.Offset, error) {
+	id := randomID()
+	b.journal = journal.New(journal.Options{
+		FS: b.opts.FS, Size: b.opts.JournalBytes, Log: b.log, Secret: binary.BigEndian.Uint64(id[8:]),
+		Failed: func(owner journal.Owner, err error) { b.syncFailed(owner.(settler).partition, err) },
+	})
+	if b.opts.JournalBytes > 0 {
+		b.syncer.journal.Store(b.journal)
+	}
+	switch _, err := b.opts.FS.Stat(markerFile); {
+	case err == nil:
+		there, err := journal.Discard(b.opts.FS)
+		if there {
+			b.log.Warn("journal of an unclean stop is thrown away: another program has opened and closed the directory since",
+				"dir", b.opts.DataDir, "file", journal.File)
+		}
+		return nil, err
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	report, err := journal.Replay(b.opts.FS, func(dir string) (topic.ID, error) { return readTopicID(b.opts.FS, dir) })
+	if err != nil {
+		return nil, fmt.Errorf("data directory %s: %w", b.opts.DataDir, err)
+	}
+	for _, damage := range report.Damaged {
+		b.log.Error("journal is damaged: acknowledged records may be lost", "dir", b.opts.DataDir, "err", damage)
+	}
+	if report.There {
+		b.log.Info("journal replayed", "dir", b.opts.DataDir, "frames", report.Frames, "entries", report.Entries, "skipped", report.Skipped,
+			"partitions", len(report.Restored), "bytes", report.Bytes)
+	}
+	return report.Restored, nil
+}
+
+// turnJournal has what stands in the journal settled, so that recovery points move on and a crash leaves little to replay though nothing
+// more is written.
+func (b *Broker) turnJournal() {
+	if err := b.journal.Turn(); err != nil {
+		b.fail(err)
+	}
+}
