@@ -60,6 +60,7 @@ func (l *Log) cutTo(keep int, end batch.Offset, pos int64) error {
 		pos = last.Size()
 	}
 	cut := last.Size() - pos
+	l.point.Store(min(l.point.Load(), int64(end)))
 	kept := slices.Clone(segs[:keep])
 	l.segs.Store(&kept)
 	l.head.store(last, end, pos)
@@ -83,6 +84,7 @@ func (l *Log) cutTo(keep int, end batch.Offset, pos int64) error {
 // replaceAll empties the log and starts it at at.
 func (l *Log) replaceAll(at batch.Offset) error {
 	segs := *l.segs.Load()
+	l.point.Store(min(l.point.Load(), int64(at)))
 	l.hints.clear()
 	l.bytes.Add(-sizeOf(segs))
 	if err := l.dropNewest(segs); err != nil {
