@@ -183,7 +183,8 @@ func newJournal(files vfs.FS, size int64, secret uint64) *journal.Journal {
 func commit(j *journal.Journal, parts []*part) error {
 	var g journal.Group
 	g.Reset()
-	tails := map[*part]log.Tail{}
+	var taken []*part
+	var tails []log.Tail
 	for _, p := range parts {
 		t, ok := p.log.TakeTail()
 		if ok {
@@ -192,7 +193,7 @@ func commit(j *journal.Journal, parts []*part) error {
 				t.Done(false)
 				return err
 			}
-			tails[p] = t
+			taken, tails = append(taken, p), append(tails, t)
 			continue
 		}
 		if err := p.Settle(); err != nil {
@@ -203,14 +204,14 @@ func commit(j *journal.Journal, parts []*part) error {
 		return nil
 	}
 	err := j.Commit(&g)
-	for p, t := range tails {
+	for i, t := range tails {
 		t.Done(err == nil)
 		if err == nil {
-			p.acked = max(p.acked, t.End)
+			taken[i].acked = max(taken[i].acked, t.End)
 		}
 	}
 	if errors.Is(err, journal.ErrFull) || errors.Is(err, journal.ErrOff) {
-		for p := range tails {
+		for _, p := range taken {
 			if err := p.Settle(); err != nil {
 				return err
 			}

@@ -1,11 +1,16 @@
 package journal
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -49,6 +54,10 @@ type Owner interface {
 type Key struct {
 	Dir   string
 	Topic topic.ID
+}
+
+func compare(a, b Key) int {
+	return cmp.Or(strings.Compare(a.Dir, b.Dir), bytes.Compare(a.Topic[:], b.Topic[:]))
 }
 
 // Journal is the journal of one data directory. Its file is made when it is first needed.
@@ -153,8 +162,8 @@ func (j *Journal) startHalf(i int, generation uint64) error {
 	defer j.mu.Unlock()
 	closed := &j.mu.halves[j.mu.active]
 	if i != j.mu.active {
-		for _, owner := range closed.owners {
-			closed.waiting = append(closed.waiting, owner)
+		for _, key := range slices.SortedFunc(maps.Keys(closed.owners), compare) {
+			closed.waiting = append(closed.waiting, closed.owners[key])
 		}
 		j.mu.more.Broadcast()
 	}
