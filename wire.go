@@ -129,6 +129,9 @@ func (s *Server) brokerOptions(files vfs.FS, lock bool, node int32) broker.Optio
 		Cleaner:                  s.cleanerOptions(),
 		OnSync:                   func(sync broker.Sync) { s.metrics.Synced(sync.Took, sync.Asked, sync.Err) },
 	}
+	if o.JournalBytes = c.Long("log.journal.bytes"); o.JournalBytes == 0 {
+		o.JournalBytes = -1
+	}
 	if rack := c.String("broker.rack"); rack != "" {
 		o.Rack = &rack
 	}

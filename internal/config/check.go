@@ -38,6 +38,11 @@ func unlimitedOr(c check) check {
 	return check{"-1 or " + c.allowed, func(text string) bool { return text == "-1" || c.ok(text) }}
 }
 
+// zeroOr takes 0 and what c takes.
+func zeroOr(c check) check {
+	return check{"0 or " + c.allowed, func(text string) bool { return number(text) == 0 || c.ok(text) }}
+}
+
 // positiveOrUnlimited takes any negative number for "no limit", and 1 and more, as Kafka's log.retention.* do.
 var positiveOrUnlimited = check{"-1 (no limit) or at least 1", func(text string) bool { return number(text) != 0 }}
 

@@ -22,6 +22,8 @@ func TopicSettings() []*Setting { return sorted(topicSettings) }
 var ownSettings = []Setting{
 	{Name: "admin.listener", Type: String, Default: "127.0.0.1:9644", Check: notEmpty,
 		Doc: "HOST:PORT of health, metrics and profiles over HTTP, or off."},
+	{Name: "log.journal.bytes", Type: Long, Default: "67108864", Check: zeroOr(atLeast(4 << 20)),
+		Doc: "Size of the journal that makes small writes to many partitions durable with one fsync; 0: none."},
 	{Name: "log.durability", Type: String, Default: "disk", Check: oneOf("disk", "memory"), Dynamic: true,
 		Doc: "What acks=all waits for: disk (an fsync on every replica that counts) or memory (their page caches, as in Kafka)."},
 }
