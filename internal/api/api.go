@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -44,6 +45,7 @@ type API struct {
 	log      *slog.Logger
 	sessions *sessions
 	handlers [handlerSlots]handler
+	reported atomic.Int64 // the second in which a storage error was last logged
 
 	// What the hot path uses again.
 	stages          sync.Pool // *stage

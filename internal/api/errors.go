@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
@@ -67,11 +68,22 @@ func (a *API) fault(req *Request, err error) int16 { return a.faultOf(req.Header
 // faultOf is fault for a request whose frame has gone.
 func (a *API) faultOf(h wire.Header, conn *Conn, err error) int16 {
 	c := code(err)
-	if c == kerr.UnknownServerError.Code {
+	switch c {
+	case kerr.UnknownServerError.Code:
 		a.log.Error("request failed", "api", h.Key.Name(), "version", h.Version, "remote", conn.Remote, "err", err)
+	case kerr.KafkaStorageError.Code:
+		if a.mayReport(time.Now()) {
+			a.log.Warn("storage error", "api", h.Key.Name(), "remote", conn.Remote, "err", err)
+		}
 	}
 	if c != 0 {
 		a.opts.Observer.Failed(h.Key, c)
 	}
 	return c
+}
+
+// mayReport is true once in a second: clients repeat what fails as fast as they can.
+func (a *API) mayReport(now time.Time) bool {
+	last := a.reported.Load()
+	return now.Unix() != last && a.reported.CompareAndSwap(last, now.Unix())
 }

@@ -34,8 +34,6 @@ func notAFrame(head []byte, size, limit int) error {
 		return badFrame(errors.New("a TLS handshake came to a listener without TLS: set security.protocol=PLAINTEXT in the client"))
 	case size < 0:
 		return badFrame(fmt.Errorf("frame of %d bytes: a size is never negative", size))
-	case limit == freshFrameMax:
-		return badFrame(fmt.Errorf("first frame of %d bytes, the limit before the first request was served is %d", size, limit))
 	}
 	return badFrame(fmt.Errorf("frame of %d bytes, socket.request.max.bytes is %d", size, limit))
 }

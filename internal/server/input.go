@@ -1,6 +1,13 @@
 package server
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/ottla-io/ottla/internal/protocol/wire"
+)
 
 // sizePrefix is the length field before a frame, in bytes.
 const sizePrefix = 4
@@ -43,6 +50,23 @@ func (in *input) need() int {
 		return 0
 	}
 	return sizePrefix + int(binary.BigEndian.Uint32(in.buf.b[in.r:]))
+}
+
+// freshHead is how many bytes of a large first frame must show a produce request's header, client id included.
+const freshHead = 1 << 10
+
+// checkFresh bounds the frame that is awaited on a connection whose first request was not begun: to freshFrameMax, unless what came of
+// it is the header of a produce request. Clients that learnt of this broker from another one begin with a full batch here.
+func (in *input) checkFresh() error {
+	size := in.need() - sizePrefix
+	if size <= freshFrameMax || in.partial() < freshHead {
+		return nil
+	}
+	h, _, err := wire.ParseHeader(in.buf.b[in.r+sizePrefix : in.w])
+	if err != nil || h.Key != kmsg.Produce {
+		return badFrame(fmt.Errorf("first frame of %d bytes, the limit before the first request was served is %d", size, freshFrameMax))
+	}
+	return nil
 }
 
 // partial is how many bytes of an unfinished frame are there.

@@ -50,21 +50,23 @@ func (q *queue) room() int {
 	return queueMax - q.mu.n
 }
 
-// push adds a reply, for which there must be room. It reports false, and drops the reply, if the queue is dead.
-func (q *queue) push(e entry) bool {
+// push adds replies, for which there must be room, or drops them if the queue is dead.
+func (q *queue) push(entries []entry) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.mu.dead {
-		e.reply.Drop()
-		return false
+	for i := range entries {
+		e := &entries[i]
+		if q.mu.dead {
+			e.reply.Drop()
+			continue
+		}
+		if q.mu.ring == nil {
+			q.mu.ring = q.rings.Get().(*[queueMax]entry)
+		}
+		q.mu.ring[(q.mu.first+q.mu.n)%queueMax] = *e
+		q.mu.n++
+		q.mu.held += e.held
 	}
-	if q.mu.ring == nil {
-		q.mu.ring = q.rings.Get().(*[queueMax]entry)
-	}
-	q.mu.ring[(q.mu.first+q.mu.n)%queueMax] = e
-	q.mu.n++
-	q.mu.held += e.held
-	return true
 }
 
 // claim makes the caller the sender, if there is something to send and nobody else is.
@@ -91,21 +93,18 @@ func (q *queue) release() bool {
 	return true
 }
 
-// head is the first reply; ok is false if there is none. For the sender.
-func (q *queue) head() (e entry, ok bool) {
+// next takes the first reply away, if done says that it was sent, and returns the one that is first then; nil if there is none. For the
+// sender, who may read and change the entry until it calls next again.
+func (q *queue) next(done bool) *entry {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.mu.n == 0 {
-		return entry{}, false
+	if done {
+		q.popLocked()
 	}
-	return q.mu.ring[q.mu.first], true
-}
-
-// pop takes the first reply away. For the sender.
-func (q *queue) pop() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.popLocked()
+	if q.mu.n == 0 {
+		return nil
+	}
+	return &q.mu.ring[q.mu.first]
 }
 
 func (q *queue) popLocked() {

@@ -18,6 +18,8 @@ type loan struct {
 	run      []*api.Request
 	sizes    [queueMax + 1]int64
 	replies  [queueMax + 1]api.Reply
+	entries  []entry
+	room     int // how many requests the run may have
 }
 
 func newLoan() *loan { return &loan{run: make([]*api.Request, 0, queueMax+1)} }
@@ -28,7 +30,8 @@ func (l *loan) empty() {
 		*req = api.Request{}
 	}
 	clear(l.replies[:len(l.run)])
-	l.run = l.run[:0]
+	clear(l.entries)
+	l.run, l.entries = l.run[:0], l.entries[:0]
 }
 
 func (c *conn) giveLoan() {
@@ -85,14 +88,14 @@ func (c *conn) readReady(fd uintptr) bool {
 	for {
 		n, err := syscall.Read(int(fd), c.in.space())
 		switch {
+		case n > 0:
+		case err == nil:
+			err = io.EOF
 		case errors.Is(err, syscall.EINTR):
 			continue
 		case errors.Is(err, syscall.EAGAIN):
 			c.park()
 			return false
-		}
-		if n == 0 && err == nil {
-			err = io.EOF
 		}
 		c.readN, c.readErr = max(n, 0), err
 		return true
@@ -122,7 +125,10 @@ func (c *conn) drain() error {
 			return errors.Join(c.begin(), err)
 		}
 		early := c.srv.opts.Handler.Early(req.Key)
-		if !early || len(c.loan.run) >= c.queue.room() {
+		if len(c.loan.run) == 0 {
+			c.loan.room = c.queue.room()
+		}
+		if !early || len(c.loan.run) >= c.loan.room {
 			if req, err = c.pause(req, early); err != nil {
 				return err
 			}
@@ -154,18 +160,17 @@ func (c *conn) pause(req *api.Request, early bool) (*api.Request, error) {
 		}
 		c.active = time.Now()
 	}
-	l.requests[0], l.sizes[0] = next, size
+	l.requests[0], l.sizes[0], l.room = next, size, c.queue.room()
 	return &l.requests[0], nil
 }
 
 // nextRequest parses the next frame; nil if there is no whole one.
 func (c *conn) nextRequest() (*api.Request, error) {
-	limit := freshFrameMax
-	if c.open {
-		limit = c.srv.opts.MaxFrame
+	frame, err := c.in.next(c.srv.opts.MaxFrame)
+	if err == nil && !c.open {
+		err = c.in.checkFresh()
 	}
-	frame, err := c.in.next(min(limit, c.srv.opts.MaxFrame))
-	if frame == nil {
+	if frame == nil || err != nil {
 		return nil, err
 	}
 	c.frameSince = time.Time{}
@@ -193,8 +198,9 @@ func (c *conn) begin() error {
 			continue
 		}
 		e.held = e.reply.Held()
-		c.queue.push(e)
+		l.entries = append(l.entries, e)
 	}
+	c.queue.push(l.entries)
 	l.empty()
 	c.open = c.open || n > 0
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 // Bounds that are no settings.
 const (
-	// freshFrameMax bounds a frame, in bytes, until the first request of its connection was begun.
+	// freshFrameMax bounds a frame, in bytes, until the first request of its connection was begun; see checkFresh.
 	freshFrameMax = 512 << 10
 	// queueMax and queueBytes bound the replies that wait on one connection, and the memory that they hold.
 	queueMax   = 64

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
 	"go.uber.org/goleak"
 )
 
@@ -244,20 +245,64 @@ func TestApiVersionsOfTheFuture(t *testing.T) {
 	})
 }
 
+// TestFreshFrameLimit: until a request was begun, frames are bounded, save that the first may be a large produce: KafkaJS sends one to
+// a broker that it was told of by another.
 func TestFreshFrameLimit(t *testing.T) {
 	t.Parallel()
 	onBoth(t, Options{MaxFrame: 1 << 20}, func(t *testing.T, h *stub, c net.Conn) {
-		send(c, produceFrame(1, make([]byte, freshFrameMax-10)))
+		send(c, metadataLike(1, freshFrameMax))
 		expectReplies(t, c, 1)
-		send(c, produceFrame(2, make([]byte, 1<<20-10)))
+		send(c, metadataLike(2, 1<<20))
 		expectReplies(t, c, 2)
-		send(c, produceFrame(3, make([]byte, 1<<20-9)))
+		send(c, metadataLike(3, 1<<20+1))
 		expectEnd(t, c)
 	})
 	onBoth(t, Options{}, func(t *testing.T, h *stub, c net.Conn) {
-		send(c, produceFrame(1, make([]byte, freshFrameMax-9)))
+		send(c, metadataLike(1, freshFrameMax+1))
 		expectEnd(t, c)
 	})
+	onBoth(t, Options{}, func(t *testing.T, h *stub, c net.Conn) {
+		send(c, produceFrame(1, make([]byte, 3<<20)))
+		expectReplies(t, c, 1)
+	})
+}
+
+// metadataLike is a metadata request of size bytes.
+func metadataLike(id int32, size int) []byte {
+	return frame(kmsg.Metadata, 1, id, make([]byte, size-10))
+}
+
+// TestFreshMemory: what a connection claims before its first request costs no memory; what it sends costs about twice that.
+func TestFreshMemory(t *testing.T) {
+	t.Parallel()
+	whole := produceFrame(1, make([]byte, 20<<20))
+	for sent, most := range map[int]int{4: smallBuffer, 2000: smallBuffer, 100_000: readBuffer, 400_000: freeBuffer, 3_000_000: 8<<20 + bufferSlack} {
+		client, served := net.Pipe()
+		defer client.Close()
+		c := newConn(New(Options{Handler: newStub(), Log: quiet()}), "PLAINTEXT", served)
+		for at := 0; at < sent; {
+			c.in.lend()
+			if err := c.room(); err != nil {
+				t.Fatal(err)
+			}
+			n := copy(c.in.space(), whole[at:min(sent, at+10_000)])
+			c.in.w, at = c.in.w+n, at+n
+			if frame, err := c.in.next(c.srv.opts.MaxFrame); frame != nil || err != nil || c.in.checkFresh() != nil {
+				t.Fatalf("frame of %d bytes, error %v", len(frame), err)
+			}
+			c.in.shrink()
+		}
+		if held := len(c.in.buf.b); held > most {
+			t.Errorf("after %d bytes the connection holds %d", sent, held)
+		}
+		if sent > freeBuffer && c.srv.budget.mu.used != int64(len(whole)) {
+			t.Errorf("after %d bytes %d are charged, expected the frame's %d", sent, c.srv.budget.mu.used, len(whole))
+		}
+		c.release()
+		if c.in.buf != nil || c.srv.budget.mu.used != 0 {
+			t.Errorf("after the end %d bytes are charged", c.srv.budget.mu.used)
+		}
+	}
 }
 
 // TestSlowLoris: a client that sends a frame a byte at a time is closed in time, whatever it trickles.

@@ -97,11 +97,8 @@ func (c *conn) send(w *partition.Waiter) (waiting bool, deadline time.Time, err 
 	o := c.srv.outs.Get().(*outgoing)
 	defer c.srv.putOutgoing(o)
 	now := time.Now()
-	for err == nil {
-		e, ok := c.queue.head()
-		if !ok {
-			break
-		}
+	e := c.queue.next(false)
+	for ; e != nil && err == nil; e = c.queue.next(true) {
 		before := o.out.Len()
 		var ready bool
 		if ready, deadline = e.reply.Poll(now, w, &o.out); !ready {
@@ -109,8 +106,7 @@ func (c *conn) send(w *partition.Waiter) (waiting bool, deadline time.Time, err 
 			break
 		}
 		e.out, e.reply = o.out.Len()-before, nil
-		o.sent = append(o.sent, e)
-		c.queue.pop()
+		o.sent = append(o.sent, *e)
 		if o.out.Len() >= writeMax {
 			err = c.flush(o)
 			now = time.Now()
