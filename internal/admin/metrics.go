@@ -34,9 +34,9 @@ type Metrics struct {
 	syncFor  prometheus.Counter
 	syncErrs prometheus.Counter
 
-	keys      [keysMax]atomic.Pointer[keyMetrics]
-	failures  sync.Map // failure -> prometheus.Counter
-	listeners sync.Map // string -> *listenerMetrics
+	keys      [keysMax + 1]atomic.Pointer[keyMetrics] // the last one's are all keys' that are not known
+	failures  sync.Map                                // failure -> prometheus.Counter
+	listeners sync.Map                                // string -> *listenerMetrics
 	topics    topics
 	totals    totals
 }
@@ -109,8 +109,8 @@ func (m *Metrics) Answered(key kmsg.Key, _ int16, took time.Duration, in, out in
 
 // key finds or makes the figures of an API key.
 func (m *Metrics) key(key kmsg.Key) *keyMetrics {
-	slot := &m.keys[0]
-	if key > 0 && int(key) < len(m.keys) {
+	slot := &m.keys[keysMax]
+	if key >= 0 && key < keysMax {
 		slot = &m.keys[key]
 	}
 	if k := slot.Load(); k != nil {

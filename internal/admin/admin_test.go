@@ -1,0 +1,174 @@
+package admin
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// serve runs a server on a free port and returns a function that gets a path: the status and the body.
+func serve(t *testing.T, o Options) func(path string) (int, string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(o)
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(l) }()
+	client := &http.Client{Transport: &http.Transport{}}
+	t.Cleanup(func() {
+		client.CloseIdleConnections()
+		if err := errors.Join(s.Close(), <-served); err != nil {
+			t.Error(err)
+		}
+	})
+	return func(path string) (int, string) {
+		t.Helper()
+		resp, err := client.Get("http://" + l.Addr().String() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(body)
+	}
+}
+
+func fine() error { return nil }
+
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	get := serve(t, Options{Metrics: NewMetrics("v1"), Healthy: fine, Ready: func() error { return errors.New("disk is full") },
+		Figures: func() Figures { return Figures{} }})
+	for path, want := range map[string]string{"/healthz": "200 ok\n", "/readyz": "503 disk is full\n", "/nowhere": "404 404 page not found\n"} {
+		if status, body := get(path); fmt.Sprint(status, " ", body) != want {
+			t.Errorf("%s: got %d %s", path, status, body)
+		}
+	}
+	if status, body := get("/"); status != 200 || !strings.Contains(body, "/metrics") {
+		t.Errorf("/: got %d %s", status, body)
+	}
+	if status, body := get("/debug/pprof/goroutine?debug=1"); status != 200 || !strings.Contains(body, "goroutine profile") {
+		t.Errorf("/debug/pprof: got %d", status)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	m := NewMetrics("v1")
+	m.Answered(kmsg.Produce, 9, 3*time.Millisecond, 100, 50)
+	m.Answered(kmsg.Produce, 9, 3*time.Millisecond, 100, 50)
+	m.Answered(kmsg.Fetch, 12, time.Second, 10, 1000)
+	m.Answered(9999, 0, time.Second, 1, 1)
+	m.Failed(kmsg.Produce, 10)
+	m.Failed(kmsg.Metadata, 3)
+	m.Failed(kmsg.Metadata, 3)
+	m.Failed(kmsg.Metadata, 29999)
+	m.Connections("PLAINTEXT", 1)
+	m.Connections("PLAINTEXT", 1)
+	m.Connections("PLAINTEXT", -1)
+	m.Refused("PLAINTEXT", "limit")
+	m.Synced(time.Millisecond, 16, nil)
+	m.Synced(time.Millisecond, 1, errors.New("failed"))
+	m.Produced("t", 10, 700)
+	m.Fetched("t", 300)
+	get := serve(t, Options{Metrics: m, Healthy: fine, Ready: fine, Figures: func() Figures {
+		return Figures{Hosted: 3, Opened: 2, Offline: 1, Controller: true, Brokers: 1, DiskFree: 5, DiskTotal: 10, RequestMemory: 77,
+			Topics: []TopicFigures{{"t", 2}},
+			Logs:   []LogFigures{{"t", 0, 40}, {"t", 1, 2}, {"u", 0, 7}}}
+	}})
+	status, body := get("/metrics")
+	if status != 200 {
+		t.Fatalf("got %d %s", status, body)
+	}
+	for _, want := range []string{
+		`ottla_request_duration_seconds_count{api="Produce"} 2`, `ottla_request_duration_seconds_bucket{api="Produce",le="0.005"} 2`,
+		`ottla_request_duration_seconds_bucket{api="Produce",le="0.0025"} 0`, `ottla_request_duration_seconds_count{api="Unknown"} 1`,
+		`ottla_request_bytes_total{api="Produce"} 200`, `ottla_response_bytes_total{api="Fetch"} 1000`,
+		`ottla_request_errors_total{api="Metadata",code="UNKNOWN_TOPIC_OR_PARTITION"} 2`, `ottla_request_errors_total{api="Produce",code="MESSAGE_TOO_LARGE"} 1`,
+		`ottla_connections{listener="PLAINTEXT"} 1`, `ottla_connections_opened_total{listener="PLAINTEXT"} 2`,
+		`ottla_connections_refused_total{listener="PLAINTEXT",reason="limit"} 1`,
+		`ottla_fsync_duration_seconds_count 2`, `ottla_fsync_appends_total 16`, `ottla_fsync_errors_total 1`,
+		`ottla_topic_records_in_total{topic="t"} 10`, `ottla_topic_bytes_in_total{topic="t"} 700`, `ottla_topic_bytes_out_total{topic="t"} 300`,
+		`ottla_topic_log_size_bytes{topic="t"} 42`, `ottla_topic_log_size_bytes{topic="u"} 7`, `kafka_log_log_size{partition="1",topic="t"} 2`,
+		`kafka_topic_partitions{topic="t"} 2`, `ottla_partitions 3`, `ottla_disk_free_bytes 5`, `ottla_request_memory_bytes 77`,
+		`kafka_server_brokertopicmetrics_bytesin_total{topic="t"} 700`, `kafka_server_brokertopicmetrics_totalproducerequests_total 2`,
+		`kafka_server_brokertopicmetrics_failedproducerequests_total 1`, `kafka_controller_kafkacontroller_activecontrollercount 1`,
+		`kafka_server_socket_server_metrics_connection_count 1`, `go_goroutines `, `process_open_fds `, `ottla_build_info{go="`,
+	} {
+		if !strings.Contains(body, "\n"+want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	families, err := m.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	problems, err := promlint.NewWithMetricFamilies(families).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		if !strings.HasPrefix(p.Metric, "kafka_") { // those have the names that dashboards know
+			t.Errorf("%s: %s", p.Metric, p.Text)
+		}
+	}
+}
+
+// TestTopicsAreBounded: a topic past the bound is counted with the rest.
+func TestTopicsAreBounded(t *testing.T) {
+	t.Parallel()
+	m := NewMetrics("")
+	var figures Figures
+	for i := range topicsMax + 50 {
+		name := fmt.Sprint("topic-", i)
+		m.Produced(name, 1, 1)
+		figures.Logs = append(figures.Logs, LogFigures{Topic: name, Bytes: 1})
+		figures.Topics = append(figures.Topics, TopicFigures{Name: name, Partitions: 1})
+	}
+	for range partitionsMax {
+		figures.Logs = append(figures.Logs, LogFigures{Topic: "topic-0", Bytes: 1})
+	}
+	get := serve(t, Options{Metrics: m, Healthy: fine, Ready: fine, Figures: func() Figures {
+		for i := range figures.Logs {
+			figures.Logs[i].Partition = int32(i)
+		}
+		return figures
+	}})
+	_, body := get("/metrics")
+	for series, most := range map[string]int{"ottla_topic_records_in_total{": topicsMax + 1, "ottla_topic_log_size_bytes{": topicsMax + 1,
+		"kafka_topic_partitions{": topicsMax, "kafka_log_log_size{": partitionsMax} {
+		if n := strings.Count(body, "\n"+series); n == 0 || n > most {
+			t.Errorf("%d of %s, want at most %d", n, series, most)
+		}
+	}
+	if !strings.Contains(body, `ottla_topic_records_in_total{topic="(other)"} 50`) {
+		t.Error("the rest is not counted")
+	}
+}
+
+func TestCountingDoesNotAllocate(t *testing.T) {
+	m := NewMetrics("")
+	count := func() {
+		m.Answered(kmsg.Produce, 9, time.Millisecond, 100, 50)
+		m.Produced("t", 10, 700)
+		m.Fetched("t", 300)
+		m.Connections("PLAINTEXT", 1)
+		m.Synced(time.Millisecond, 16, nil)
+	}
+	if n := testing.AllocsPerRun(100, count); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
