@@ -34,3 +34,8 @@ func mk(t rapid.TB, base batch.Offset, n, size int, epoch batch.Epoch, ts int64)
 	b.SetLeaderEpoch(epoch)
 	return b
 }
+
+// nowhere is a test to make batches for that cannot fail.
+type nowhere struct{ rapid.TB }
+
+func (nowhere) Helper() {}

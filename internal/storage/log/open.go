@@ -23,7 +23,7 @@ type Recovery struct {
 
 // loaded is what Open learns on its way.
 type loaded struct {
-	epochFile bool        // the directory has one
+	epochFile bool        // the directory has one, and it can be believed
 	lastEpoch batch.Epoch // of the last batch, or NoEpoch if it was not read
 }
 
@@ -58,7 +58,7 @@ func (l *Log) open(now time.Time, opts OpenOptions) error {
 		return err
 	}
 	first := l.adopt(files, opts)
-	known := l.loaded.epochFile && l.loadEpochs()
+	l.loaded.epochFile = l.loaded.epochFile && l.loadEpochs()
 	segs := *l.segs.Load()
 	end := opts.StartOffset
 	if len(segs) > 0 {
@@ -74,7 +74,7 @@ func (l *Log) open(now time.Time, opts OpenOptions) error {
 		end = opts.StartOffset
 	}
 	l.finish(segs, end, opts)
-	return l.repairEpochs(end, known)
+	return l.repairEpochs(end)
 }
 
 // adopt makes the segments of the directory listing and returns the index of the first one to recover.

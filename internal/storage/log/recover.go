@@ -30,6 +30,9 @@ func (l *Log) recover(now time.Time, first int, opts OpenOptions) (batch.Offset,
 			break
 		}
 		r, err := seg.Recover(l.limit(i), func(h batch.Batch) {
+			if i == first && first > 0 && l.loaded.lastEpoch < 0 && l.epochs.of(h.BaseOffset()) != h.LeaderEpoch() {
+				l.loaded.epochFile = false // it may have missed what is not walked, too
+			}
 			l.loaded.lastEpoch = h.LeaderEpoch()
 			l.epochs.correct(h)
 		})

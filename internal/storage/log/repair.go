@@ -15,16 +15,16 @@ func (l *Log) loadEpochs() bool {
 	return true
 }
 
-// repairEpochs makes the epochs fit the log's bounds, and rebuilds them from the batches if the file was not known or does
-// not have the last batch's epoch: it was lost, damaged or old.
-func (l *Log) repairEpochs(end batch.Offset, known bool) error {
+// repairEpochs makes the epochs fit the log's bounds, and rebuilds them from the batches if there was no file to believe, or it
+// does not have the last batch's epoch: it was lost, damaged or old.
+func (l *Log) repairEpochs(end batch.Offset) error {
 	l.epochs.truncateEnd(end)
 	if l.Size() > 0 {
 		latest, err := l.lastEpoch()
 		if err != nil {
 			return err
 		}
-		if !known || latest > l.epochs.latest() {
+		if !l.loaded.epochFile || latest > l.epochs.latest() {
 			if err := l.rebuildEpochs(latest); err != nil {
 				return err
 			}

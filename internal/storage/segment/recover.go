@@ -212,7 +212,7 @@ func (w *walk) bytes(at int64) []byte {
 }
 
 // Cut truncates a sealed or active segment to size bytes, durably, and seals it. The bytes stay unused afterwards: the log
-// goes on in a new segment. The side files are built anew.
+// goes on in a new segment. The side files are built anew, so that other tools find them.
 func (s *Segment) Cut(size int64) error {
 	file, err := s.File()
 	if err != nil {
@@ -229,7 +229,9 @@ func (s *Segment) Cut(size int64) error {
 	s.largest.Lock()
 	s.largest.known = false
 	s.largest.Unlock()
-	s.discardSide(&s.index)
-	s.discardSide(&s.times)
+	for _, f := range []*sideFile{&s.index, &s.times} {
+		s.discardSide(f)
+		_, _ = s.view(f) // builds it; if that fails, its next use tries again
+	}
 	return nil
 }
