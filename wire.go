@@ -126,7 +126,7 @@ func (s *Server) brokerOptions(files vfs.FS, lock bool, node int32) broker.Optio
 		RecoveryWorkers:          c.Int("num.recovery.threads.per.data.dir"),
 		MaintainInterval:         c.Millis("log.retention.check.interval.ms"),
 		CheckpointEvery:          c.Millis("log.flush.offset.checkpoint.interval.ms"),
-		Cleaner:                  s.cleanerOptions(),
+		Cleaner:                  s.cleanerOptions,
 		OnSync:                   func(sync broker.Sync) { s.metrics.Synced(sync.Took, sync.Asked, sync.Err) },
 	}
 	if o.JournalBytes = c.Long("log.journal.bytes"); o.JournalBytes == 0 {
@@ -138,8 +138,9 @@ func (s *Server) brokerOptions(files vfs.FS, lock bool, node int32) broker.Optio
 	return o
 }
 
+// cleanerOptions are compaction's settings now: they may change while the broker runs.
 func (s *Server) cleanerOptions() broker.Cleaner {
-	c := s.config
+	c := s.settings.now.Load()
 	threads := c.Int("log.cleaner.threads")
 	return broker.Cleaner{
 		Off: threads == 0 || !c.Bool("log.cleaner.enable"), Threads: threads,

@@ -46,14 +46,14 @@ type Options struct {
 	// OnSettings is told of a new image when settings of brokers were changed in it, before the partitions ask Topic again; nil: nobody.
 	OnSettings func(*meta.Image)
 
-	SyncWorkers      int           // 0: 4
-	RecoveryWorkers  int           // num.recovery.threads.per.data.dir; 0: 2
-	MaintainInterval time.Duration // log.retention.check.interval.ms; 0: 5 min
-	CheckpointEvery  time.Duration // log.flush.offset.checkpoint.interval.ms; 0: 1 min
-	ReserveBytes     int64         // produces are refused when less is free; 0: 64 MiB, or 2 % of a small disk
-	Cleaner          Cleaner       // how compaction works
-	JournalBytes     int64         // log.journal.bytes; 0: 64 MiB, negative: no journal
-	OnSync           func(Sync)    // called after each fsync of partitions' bytes; nil: nobody
+	SyncWorkers      int            // 0: 4
+	RecoveryWorkers  int            // num.recovery.threads.per.data.dir; 0: 2
+	MaintainInterval time.Duration  // log.retention.check.interval.ms; 0: 5 min
+	CheckpointEvery  time.Duration  // log.flush.offset.checkpoint.interval.ms; 0: 1 min
+	ReserveBytes     int64          // produces are refused when less is free; 0: 64 MiB, or 2 % of a small disk
+	Cleaner          func() Cleaner // how compaction works now; nil: by the defaults
+	JournalBytes     int64          // log.journal.bytes; 0: 64 MiB, negative: no journal
+	OnSync           func(Sync)     // called after each fsync of partitions' bytes; nil: nobody
 }
 
 // Sync tells of one fsync of a partition, or of the journal for several.

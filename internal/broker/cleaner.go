@@ -14,7 +14,7 @@ import (
 
 // Cleaner is how compaction works; each is Kafka's broker setting of that name.
 type Cleaner struct {
-	Off            bool          // log.cleaner.enable=false
+	Off            bool          // log.cleaner.enable=false, or no threads
 	Threads        int           // log.cleaner.threads; 0: 1
 	Memory         int64         // log.cleaner.dedupe.buffer.size, for all threads together; 0: 128 MiB
 	LoadFactor     float64       // log.cleaner.io.buffer.load.factor; 0: 0.9
@@ -47,7 +47,7 @@ func (c Cleaner) withDefaults() Cleaner {
 
 // cleaner compacts partitions, the dirtiest first (Kafka's LogCleaner and LogCleanerManager).
 type cleaner struct {
-	opts     Cleaner
+	settings func() Cleaner
 	throttle throttle
 	file     sync.Mutex // one write of the checkpoint at a time
 
@@ -71,23 +71,49 @@ type CleanerStats struct {
 	Uncleanable             int     // partitions that are not tried again before a restart
 }
 
-func newCleaner(opts Cleaner) *cleaner {
-	c := &cleaner{opts: opts.withDefaults()}
-	c.throttle.rate = c.opts.BytesPerSecond
+func newCleaner(settings func() Cleaner) *cleaner {
+	if settings == nil {
+		settings = func() Cleaner { return Cleaner{} }
+	}
+	c := &cleaner{settings: func() Cleaner { return settings().withDefaults() }}
 	c.mu.busy, c.mu.uncleanable, c.mu.resting = map[*slot]bool{}, map[*slot]bool{}, map[*slot]time.Time{}
 	return c
 }
 
-// runCleaner compacts partitions until ctx ends; it is one of log.cleaner.threads.
+// runCleaner compacts partitions until ctx ends, log.cleaner.threads at a time.
 func (b *Broker) runCleaner(ctx context.Context) {
+	var passes sync.WaitGroup
+	defer passes.Wait()
+	ended := make(chan struct{}, 1)
 	for ctx.Err() == nil && b.offline() == nil {
-		s, p := b.takeDirtiest(ctx)
-		if s != nil {
-			b.compact(ctx, s, p)
-			continue
+		opts := b.cleaner.settings()
+		b.cleaner.throttle.limit(opts.BytesPerSecond)
+		if !opts.Off && b.cleaner.running() < opts.Threads {
+			if s, p := b.takeDirtiest(ctx); s != nil {
+				passes.Go(func() {
+					b.compact(ctx, s, p, opts)
+					select {
+					case ended <- struct{}{}:
+					default:
+					}
+				})
+				continue
+			}
 		}
-		pause(ctx, b.cleaner.opts.Backoff)
+		backoff := time.NewTimer(opts.Backoff)
+		select {
+		case <-ctx.Done():
+		case <-ended:
+		case <-backoff.C:
+		}
+		backoff.Stop()
 	}
+}
+
+func (c *cleaner) running() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.mu.busy)
 }
 
 // takeDirtiest returns the partition that needs compaction most; it is the caller's until compact has given it back. Nil if
@@ -123,10 +149,9 @@ func (b *Broker) takeDirtiest(ctx context.Context) (*slot, *partition.Partition)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.mu.figures.MaxDirtyRatio = most
-	if dirtiest == nil || c.mu.busy[dirtiest] { // another worker was faster: look again after a while
-		return nil, nil
+	if dirtiest != nil {
+		c.mu.busy[dirtiest] = true
 	}
-	c.mu.busy[dirtiest] = true
 	return dirtiest, of
 }
 
@@ -149,15 +174,15 @@ func (b *Broker) compacted(s *slot) *partition.Partition {
 }
 
 // compact runs a pass over s's partition.
-func (b *Broker) compact(ctx context.Context, s *slot, p *partition.Partition) {
+func (b *Broker) compact(ctx context.Context, s *slot, p *partition.Partition, opts Cleaner) {
 	c := b.cleaner
 	began := b.Now()
 	done, err := p.Compact(began, log.Cleaner{
-		Memory: c.opts.Memory / int64(c.opts.Threads), LoadFactor: c.opts.LoadFactor, Buffer: c.opts.Buffer,
+		Memory: opts.Memory / int64(opts.Threads), LoadFactor: opts.LoadFactor, Buffer: opts.Buffer,
 		Pace: func(bytes int) error { return c.throttle.wait(ctx, b.Now(), bytes) },
 	})
 	took := b.Now().Sub(began)
-	c.give(s, done, took, err, began.Add(c.opts.Backoff))
+	c.give(s, done, took, err, began.Add(opts.Backoff))
 	if done.To > done.From {
 		if err := b.writeCleaned(); err != nil {
 			b.log.Warn("cannot write checkpoint", "file", cleanedFile, "err", err) // the next pass repeats some work

@@ -28,7 +28,7 @@ func (c compacting) Resolve(overrides map[string]string) partition.Options {
 func compactOptions(files vfs.FS) Options {
 	o := options(files)
 	o.Topic = compacting{}
-	o.Cleaner.Backoff = time.Millisecond
+	o.Cleaner = func() Cleaner { return Cleaner{Backoff: time.Millisecond, Threads: 2} }
 	return o
 }
 
@@ -123,7 +123,8 @@ func TestCleanerLeavesWhatItCannotRead(t *testing.T) {
 func TestThrottle(t *testing.T) {
 	t.Parallel()
 	now := time.UnixMilli(1_000_000)
-	limited := throttle{rate: 1000}
+	var limited throttle
+	limited.limit(1000)
 	for i, want := range []time.Duration{0, time.Second, 3 * time.Second} {
 		if got := limited.delay(now, 1000*(i+1)); got != want {
 			t.Errorf("delay %d is %v, expected %v", i, got, want)

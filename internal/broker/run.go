@@ -37,11 +37,7 @@ func (b *Broker) Run(ctx context.Context) error {
 	others.Go(func() { every(ctx, flushEvery, b.flushOld) })
 	others.Go(func() { every(ctx, spaceEvery, func(context.Context) { b.space.check() }) })
 	others.Go(func() { every(ctx, b.opts.CheckpointEvery, func(context.Context) { b.checkpoint() }) })
-	if !b.opts.Cleaner.Off {
-		for range b.cleaner.opts.Threads {
-			others.Go(func() { b.runCleaner(ctx) })
-		}
-	}
+	others.Go(func() { b.runCleaner(ctx) })
 	<-ctx.Done()
 	others.Wait()
 	b.syncer.stop()

@@ -51,7 +51,9 @@ func marker(t testing.TB, base batch.Offset, producer int64, typ batch.ControlTy
 }
 
 func txn(producer int64) func(*batch.Fields) {
-	return func(f *batch.Fields) { f.ProducerID, f.ProducerEpoch, f.BaseSequence, f.Transactional = producer, 0, 0, true }
+	return func(f *batch.Fields) {
+		f.ProducerID, f.ProducerEpoch, f.BaseSequence, f.Transactional = producer, 0, 0, true
+	}
 }
 
 // passOver runs a whole pass over batches, all dirty, and returns what stays.
@@ -186,7 +188,9 @@ func TestFilterMarkers(t *testing.T) {
 
 func TestFilterKeepsTheSequence(t *testing.T) {
 	t.Parallel()
-	b := data(t, 7, func(f *batch.Fields) { f.ProducerID, f.ProducerEpoch, f.BaseSequence, f.Codec = 4, 2, 90, batch.CodecZstd }, "a", "a")
+	b := data(t, 7, func(f *batch.Fields) {
+		f.ProducerID, f.ProducerEpoch, f.BaseSequence, f.Codec = 4, 2, 90, batch.CodecZstd
+	}, "a", "a")
 	newest := func(h batch.Batch) bool { return h.ProducerID() == 4 }
 	out := passOver(t, clean, 99, newest, b, data(t, 9, nil, "a"))
 	e := out[0]
