@@ -11,6 +11,7 @@ func (s *Server) figures() admin.Figures {
 	f := admin.Figures{
 		Hosted: st.Hosted, Opened: st.Opened, Offline: st.Offline, Recovering: st.Recovering, DiskFull: st.DiskFull,
 		Controller: image.Controller == s.broker.NodeID(), Brokers: len(image.Brokers),
+		RequestMemory: s.kafka.RequestMemory(),
 	}
 	c := st.Cleaner
 	f.Cleaner = admin.CleanerFigures{
@@ -27,7 +28,7 @@ func (s *Server) figures() admin.Figures {
 			f.DirsOffline++
 		}
 		for _, p := range dir.Partitions {
-			f.Logs = append(f.Logs, admin.LogFigures{Topic: p.Topic, Partition: p.Index, Bytes: p.Size})
+			f.Logs = append(f.Logs, admin.LogFigures{Topic: p.Topic, Partition: p.Index, Bytes: p.Size, Segments: p.Segments})
 		}
 	}
 	return f

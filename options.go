@@ -6,9 +6,10 @@ import (
 	"net"
 )
 
-// Options say what broker to start. Only DataDir (or Memory) must be set.
+// Options say what broker to start. The zero Options start what `ottla start` does.
 type Options struct {
-	// DataDir is the directory that holds everything; it is made if it is not there. It is the setting log.dirs.
+	// DataDir is the directory that holds everything; it is made if it is not there. Empty: what the settings say, which by default is
+	// ./ottla-data. It is the setting log.dirs.
 	DataDir string
 	// Memory keeps all data in memory instead, until Close.
 	Memory bool

@@ -87,7 +87,7 @@ func TestMetrics(t *testing.T) {
 	get := serve(t, Options{Metrics: m, Healthy: fine, Ready: fine, Figures: func() Figures {
 		return Figures{Hosted: 3, Opened: 2, Offline: 1, Controller: true, Brokers: 1, DiskFree: 5, DiskTotal: 10, RequestMemory: 77,
 			Topics: []TopicFigures{{"t", 2}},
-			Logs:   []LogFigures{{"t", 0, 40}, {"t", 1, 2}, {"u", 0, 7}}}
+			Logs:   []LogFigures{{"t", 0, 40, 2}, {"t", 1, 2, 1}, {"u", 0, 7, 0}}}
 	}})
 	status, body := get("/metrics")
 	if status != 200 {
@@ -102,7 +102,7 @@ func TestMetrics(t *testing.T) {
 		`ottla_connections_refused_total{listener="PLAINTEXT",reason="limit"} 1`,
 		`ottla_fsync_duration_seconds_count 2`, `ottla_fsync_appends_total 16`, `ottla_fsync_errors_total 1`,
 		`ottla_topic_records_in_total{topic="t"} 10`, `ottla_topic_bytes_in_total{topic="t"} 700`, `ottla_topic_bytes_out_total{topic="t"} 300`,
-		`ottla_topic_log_size_bytes{topic="t"} 42`, `ottla_topic_log_size_bytes{topic="u"} 7`, `kafka_log_log_size{partition="1",topic="t"} 2`,
+		`ottla_topic_log_size_bytes{topic="t"} 42`, `ottla_topic_log_size_bytes{topic="u"} 7`, `ottla_topic_segments{topic="t"} 3`, `kafka_log_log_size{partition="1",topic="t"} 2`,
 		`kafka_topic_partitions{topic="t"} 2`, `ottla_partitions 3`, `ottla_disk_free_bytes 5`, `ottla_request_memory_bytes 77`,
 		`kafka_server_brokertopicmetrics_bytesin_total{topic="t"} 700`, `kafka_server_brokertopicmetrics_totalproducerequests_total 2`,
 		`kafka_server_brokertopicmetrics_failedproducerequests_total 1`, `kafka_controller_kafkacontroller_activecontrollercount 1`,

@@ -44,6 +44,7 @@ type LogFigures struct {
 	Topic     string
 	Partition int32
 	Bytes     int64
+	Segments  int // 0: not known, as its files are not open
 }
 
 // looker collects Figures.
@@ -124,6 +125,7 @@ func one(yes bool) int {
 
 var (
 	topicPartitions = topicDesc("kafka_topic_partitions", "Partitions of a topic.")
+	topicSegments   = topicDesc("ottla_topic_segments", "Segments of a topic's open partitions on this node.")
 	topicSize       = topicDesc("ottla_topic_log_size_bytes", "Bytes of a topic's segments on this node.")
 	logSize         = prometheus.NewDesc("kafka_log_log_size", "Bytes of a partition's segments on this node.", []string{"topic", "partition"}, nil)
 )
@@ -136,7 +138,7 @@ func (l *looker) collectTopics(ch chan<- prometheus.Metric, f Figures) {
 		}
 		ch <- prometheus.MustNewConstMetric(topicPartitions, prometheus.GaugeValue, float64(t.Partitions), t.Name)
 	}
-	sizes := make(map[string]int64)
+	sizes, segments := make(map[string]int64), make(map[string]int)
 	var order []string
 	for i, p := range f.Logs {
 		name := p.Topic
@@ -147,11 +149,13 @@ func (l *looker) collectTopics(ch chan<- prometheus.Metric, f Figures) {
 			order = append(order, name)
 		}
 		sizes[name] += p.Bytes
+		segments[name] += p.Segments
 		if i < partitionsMax {
 			ch <- prometheus.MustNewConstMetric(logSize, prometheus.GaugeValue, float64(p.Bytes), p.Topic, strconv.Itoa(int(p.Partition)))
 		}
 	}
 	for _, name := range order {
 		ch <- prometheus.MustNewConstMetric(topicSize, prometheus.GaugeValue, float64(sizes[name]), name)
+		ch <- prometheus.MustNewConstMetric(topicSegments, prometheus.GaugeValue, float64(segments[name]), name)
 	}
 }

@@ -21,6 +21,8 @@ type LogDirPartition struct {
 	Topic string
 	Index int32
 	Size  int64 // bytes of its segments; 0 until it is open if nothing is known of it
+	// Segments is their number, 0 until it is open.
+	Segments int
 }
 
 // LogDirs describes the log directories; partitions that want says no to are left out (nil: none is). They come by topic and index.
@@ -34,7 +36,7 @@ func (b *Broker) LogDirs(want func(topic string, index int32) bool) []LogDir {
 	}
 	for _, s := range b.table.Load().slots() {
 		if want == nil || want(s.id.Topic, s.id.Index) {
-			dir.Partitions = append(dir.Partitions, LogDirPartition{Topic: s.id.Topic, Index: s.id.Index, Size: s.size()})
+			dir.Partitions = append(dir.Partitions, LogDirPartition{Topic: s.id.Topic, Index: s.id.Index, Size: s.size(), Segments: s.segments()})
 		}
 	}
 	return []LogDir{dir}
@@ -46,6 +48,14 @@ func (s *slot) size() int64 {
 		return p.Size()
 	}
 	return max(s.known.size, 0)
+}
+
+// segments is the number of the partition's segments, 0 if it is not open.
+func (s *slot) segments() int {
+	if p := s.open.Load(); p != nil {
+		return p.Segments()
+	}
+	return 0
 }
 
 // Stats are figures for metrics.

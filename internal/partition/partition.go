@@ -100,6 +100,9 @@ func (p *Partition) ID() ID { return p.id }
 // Dir is the partition's directory in its FS.
 func (p *Partition) Dir() string { return p.dir }
 
+// Segments is the number of the log's segments.
+func (p *Partition) Segments() int { return p.log.Segments() }
+
 // SetOptions changes the settings, for what is appended from now on.
 func (p *Partition) SetOptions(opts Options) {
 	p.mu.Lock()

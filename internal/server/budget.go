@@ -44,6 +44,13 @@ func (b *budget) try(n int64) (freed <-chan struct{}, ok bool) {
 	return b.mu.freed, false
 }
 
+// RequestMemory is the bytes that large frames of all connections hold now.
+func (s *Server) RequestMemory() int64 {
+	s.budget.mu.Lock()
+	defer s.budget.mu.Unlock()
+	return s.budget.mu.used
+}
+
 // give returns n bytes.
 func (b *budget) give(n int64) {
 	b.mu.Lock()
