@@ -253,7 +253,8 @@ func TestCompactTellsTheJournal(t *testing.T) {
 	if k.l, err = log.Open(fs, "t-0", k.now, opts); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := k.l.Compact(k.now, 2, settings(), k.cleaner(1000)); err == nil || renames > 0 {
+	told = 0
+	if _, err := k.l.Compact(k.now, 2, settings(), k.cleaner(1000)); err == nil || renames > 0 || told != 1 {
 		t.Errorf("%v, %d renames", err, renames)
 	}
 	k.check(t, k.l, 0)
@@ -264,7 +265,8 @@ func TestCompactTellsTheJournal(t *testing.T) {
 	if k.l, err = log.Open(fs, "t-0", k.now, opts); err != nil {
 		t.Fatal(err)
 	}
-	if done := k.compact(t, 2, 1000); done.Replaced != 1 || renames == 0 || told != 2 {
+	told = 0 // by a pass, not by Open or Close
+	if done := k.compact(t, 2, 1000); done.Replaced != 1 || renames == 0 || told != 1 {
 		t.Errorf("%+v, %d renames, told %d times", done, renames, told)
 	}
 }

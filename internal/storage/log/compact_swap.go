@@ -179,16 +179,14 @@ func (g *grouped) copySame() (err error) {
 	return nil
 }
 
-// replace puts fresh, which is durable, in the place of old; published says that readers may have it now, even if it failed. After a crash the directory has either, whole: until all of
-// fresh's files are named .swap the old ones stand (sweep removes the new), from then on the new ones do (sweep completes the
-// swap). Each step's names are durable before the next begins.
+// replace puts fresh, which is durable, in the place of old; published says that readers may have it now, even if it failed.
+// After a crash the directory has either, whole: until all of fresh's files are named .swap the old ones stand (sweep removes
+// the new), from then on the new ones do (sweep completes the swap). Each step's names are durable before the next begins.
+// No journal has bytes of old any more: see settle.
 func (p *pass) replace(old []held, fresh *segment.Segment) (published bool, err error) {
 	l := p.log
 	if err := l.syncDir(); err != nil {
 		return false, l.fail(err)
-	}
-	if err := l.barrier(); err != nil {
-		return false, err
 	}
 	l.replacing.Lock()
 	defer l.replacing.Unlock()

@@ -84,13 +84,6 @@ func (t Tail) Done(durable bool) {
 // Pending is the number of published bytes that are durable nowhere; it may be behind by what is being made so.
 func (l *Log) Pending() int64 { return max(l.written.Load()-l.durable.Load(), 0) }
 
-// barrier is barrierLocked for those who replace sealed segments: nothing of them can come into a journal after it.
-func (l *Log) barrier() error {
-	l.syncing.Lock()
-	defer l.syncing.Unlock()
-	return l.barrierLocked()
-}
-
 // barrierLocked comes before published bytes are cut or replaced: it makes everything durable in the log's own files, and then has
 // whatever else holds those bytes (a journal) forget them, lest they come back after a crash. l.syncing is held.
 func (l *Log) barrierLocked() error {
