@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -60,7 +61,8 @@ func (a *app) consumeCommand() *cobra.Command {
 // limits are where to start and stop in each partition of a topic.
 type limits map[string]map[int32]limit
 
-type limit struct{ from, to int64 } // to -1: never
+// limit is the offset that comes next and the one to stop at (-1: never).
+type limit struct{ from, to int64 }
 
 func (a *app) consume(ctx context.Context, names []string, f consumeFlags) error {
 	write, err := a.recordWriter(f)
@@ -177,9 +179,15 @@ func (c *consumption) run(ctx context.Context) error {
 	out := bufio.NewWriterSize(c.out, 64<<10)
 	defer out.Flush()
 	for {
-		fetches := c.poll(ctx)
+		fetches, idle := c.poll(ctx)
 		if ctx.Err() != nil {
 			return nil // interrupted
+		}
+		if idle {
+			if err := c.idle(ctx); err != nil || c.left == 0 {
+				return err
+			}
+			continue
 		}
 		for _, e := range fetches.Errors() {
 			return topicError(e.Topic, fmt.Errorf("partition %d: %w", e.Partition, e.Err), "")
@@ -194,22 +202,38 @@ func (c *consumption) run(ctx context.Context) error {
 	}
 }
 
-// poll waits for records, and tells a person that it does.
-func (c *consumption) poll(ctx context.Context) kgo.Fetches {
-	if c.waits || !isTerminal(c.errOut) {
-		return c.client.PollRecords(ctx, 10_000)
-	}
-	short, cancel := context.WithTimeout(ctx, c.timeout/10)
-	fetches := c.client.PollRecords(short, 10_000)
-	cancel()
-	if !fetches.Empty() || ctx.Err() != nil {
-		if err := fetches.Err0(); !errors.Is(err, context.DeadlineExceeded) {
-			return fetches
-		}
+// idleAfter is how long nothing comes before somebody is told, or the reason is looked for.
+const idleAfter = time.Second
+
+// poll waits for records, or until nothing came for a while.
+func (c *consumption) poll(ctx context.Context) (fetches kgo.Fetches, idle bool) {
+	short, cancel := context.WithTimeout(ctx, idleAfter)
+	defer cancel()
+	fetches = c.client.PollRecords(short, 10_000)
+	return fetches, errors.Is(fetches.Err0(), context.DeadlineExceeded)
+}
+
+// idle tells a person that there is nothing more for now, and finishes partitions that have nothing to print up to their limit.
+func (c *consumption) idle(ctx context.Context) error {
+	if !c.waits && isTerminal(c.errOut) {
+		fmt.Fprintln(c.errOut, "... waiting for new records (Ctrl-C ends)")
 	}
 	c.waits = true
-	fmt.Fprintln(c.errOut, "... waiting for new records (Ctrl-C ends)")
-	return c.client.PollRecords(ctx, 10_000)
+	for topic, partitions := range c.where {
+		for p, l := range partitions {
+			if l.to < 0 {
+				continue
+			}
+			next, err := c.passEmpty(ctx, topic, p, l.from)
+			if err != nil {
+				return err
+			}
+			if next >= l.to {
+				c.finish(topic, p)
+			}
+		}
+	}
+	return nil
 }
 
 // printAll prints records until there are enough. A partition at its end is fetched no more.
@@ -224,6 +248,7 @@ func (c *consumption) printAll(out *bufio.Writer, fetches kgo.Fetches) (ended bo
 				_, err = out.Write(c.write(r))
 				c.done++
 			}
+			c.where[r.Topic][r.Partition] = limit{r.Offset + 1, l.to}
 			if l.to >= 0 && r.Offset+1 >= l.to {
 				c.finish(r.Topic, r.Partition)
 			}
