@@ -125,6 +125,8 @@ func (b *Broker) takeDirtiest(ctx context.Context) (*slot, *partition.Partition)
 		of       *partition.Partition
 		ratio    float64
 		most     float64
+		name     string
+		compact  bool
 	)
 	slots := b.table.Load().slots()
 	c.forget(slots)
@@ -132,7 +134,13 @@ func (b *Broker) takeDirtiest(ctx context.Context) (*slot, *partition.Partition)
 		if ctx.Err() != nil {
 			return nil, nil
 		}
-		p := b.compacted(s)
+		if name != s.id.Topic { // slots come by topic, and to resolve its settings is not free
+			name, compact = s.id.Topic, b.TopicOptions(s.id.Topic).Compact
+		}
+		if !compact {
+			continue
+		}
+		p := b.opened(s)
 		if p == nil {
 			continue
 		}
@@ -155,20 +163,14 @@ func (b *Broker) takeDirtiest(ctx context.Context) (*slot, *partition.Partition)
 	return dirtiest, of
 }
 
-// compacted is the partition of s if its topic is compacted. One that nobody has touched is opened for it, unless it is known to be empty.
-func (b *Broker) compacted(s *slot) *partition.Partition {
-	p := s.open.Load()
-	if p == nil {
-		if !s.worthOpening() || !b.TopicOptions(s.id.Topic).Compact {
-			return nil
-		}
-		var err error
-		if p, err = b.touch(s); err != nil {
-			return nil // logged where it was found
-		}
+// opened is the partition of s. One that nobody has touched is opened for it; nil if it is known to be empty, or cannot be opened.
+func (b *Broker) opened(s *slot) *partition.Partition {
+	if p := s.open.Load(); p != nil || !s.worthOpening() {
+		return p
 	}
-	if !p.Compacted() {
-		return nil
+	p, err := b.touch(s)
+	if err != nil {
+		return nil // logged where it was found
 	}
 	return p
 }

@@ -8,9 +8,6 @@ import (
 	"github.com/ottla-io/ottla/internal/storage/log"
 )
 
-// Compacted reports whether the topic's cleanup.policy has compact.
-func (p *Partition) Compacted() bool { return p.opts.Load().Compact }
-
 // MinDirtyRatio is the topic's min.cleanable.dirty.ratio.
 func (p *Partition) MinDirtyRatio() float64 { return p.opts.Load().Compaction.MinDirtyRatio }
 
