@@ -81,6 +81,9 @@ func pumpFrames(addr string, frames [][]byte, depth, total int, answered func(bo
 		return err
 	}
 	defer conn.Close()
+	if err := greet(conn, frames[0]); err != nil {
+		return err
+	}
 	window := make(chan struct{}, depth)
 	sent := make(chan time.Time, depth)
 	failed := make(chan error, 1)
@@ -89,6 +92,21 @@ func pumpFrames(addr string, frames [][]byte, depth, total int, answered func(bo
 		return err
 	}
 	return <-failed
+}
+
+// greetMax is a size that every server takes as a connection's first frame.
+const greetMax = 256 << 10
+
+// greet sends a small frame before large ones, as every client does: the broker limits the first frame.
+func greet(conn net.Conn, frame []byte) error {
+	if len(frame) <= greetMax {
+		return nil
+	}
+	if _, err := conn.Write(produceFrame(0, 1, 300, 100)); err != nil {
+		return err
+	}
+	_, err := readFrame(bufio.NewReaderSize(conn, 16), nil)
+	return err
 }
 
 // send writes as many frames at once as the window allows.

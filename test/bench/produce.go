@@ -64,7 +64,7 @@ func produceRound(start func() (*process, error), create bool, frame []byte, dep
 			return 0, 0, err
 		}
 	}
-	if err := pumpAll(p.addr, frame, depth, conns, total/20); err != nil { // warm up
+	if err := pumpAll(p.addr, frame, depth, conns, max(total/20, conns)); err != nil { // warm up
 		return 0, 0, err
 	}
 	before, began := p.cpu(), now()

@@ -161,7 +161,7 @@ func settled(p *process) int64 {
 // idleConnections opens 10,000 connections, produces 1 MiB on each, says how many, and holds them until its input ends.
 func idleConnections(addr string) error {
 	const want = 10_000
-	frame := produceFrame(0, 1, 1<<20, 1024)
+	first, frame := produceFrame(0, 1, 300, 100), produceFrame(0, 1, 1<<20, 1024) // the first request may not be large
 	answer := make([]byte, 4096)
 	var held []net.Conn
 	for range want {
@@ -169,11 +169,13 @@ func idleConnections(addr string) error {
 		if err != nil {
 			return fmt.Errorf("after %d connections: %w", len(held), err)
 		}
-		if _, err := conn.Write(frame); err != nil {
-			return err
-		}
-		if _, err := conn.Read(answer); err != nil {
-			return err
+		for _, f := range [][]byte{first, frame} {
+			if _, err := conn.Write(f); err != nil {
+				return err
+			}
+			if _, err := conn.Read(answer); err != nil {
+				return err
+			}
 		}
 		held = append(held, conn)
 	}
