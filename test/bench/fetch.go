@@ -94,8 +94,7 @@ func consume(addr string, broker bool, total int64) (int64, error) {
 		if err != nil {
 			return read, err
 		}
-		offset = nextOffset(records, offset)
-		if len(records) < 1<<19 {
+		if offset = nextOffset(records, offset); offset >= highWatermark(body) {
 			offset = 0
 		}
 	}

@@ -163,6 +163,11 @@ func appendFetched(dst, frame, records []byte) []byte {
 	return dst
 }
 
+// highWatermark is that of a fetch response that fetchedRecords took.
+func highWatermark(body []byte) int64 {
+	return int64(binary.BigEndian.Uint64(body[4+10+4+2+len(topicName)+4+4+2:]))
+}
+
 // fetchedRecords finds the records in a fetch response (version 11) of one partition, without its size.
 func fetchedRecords(body []byte) ([]byte, error) {
 	at := 4 + 10 + 4 + 2 + len(topicName) + 4 + 4
