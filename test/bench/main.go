@@ -14,6 +14,9 @@ import (
 // brokerBinary is the broker under measurement, built by main unless -binary names one.
 var brokerBinary string
 
+// scale multiplies the bytes of the produce sections.
+var scale int
+
 // section is a part of the bench.
 type section struct {
 	name string
@@ -43,6 +46,7 @@ func main() {
 	}
 	run := flag.String("run", ".", "sections to run, a regular expression")
 	rounds := flag.Int("rounds", 5, "interleaved rounds of each comparison")
+	flag.IntVar(&scale, "scale", 1, "times as many bytes in the produce sections, for profiles")
 	flag.StringVar(&brokerBinary, "binary", "", "broker to measure (default: built from this tree)")
 	flag.Parse()
 	want, err := regexp.Compile(*run)

@@ -95,7 +95,9 @@ func spread(addr string, conns, depth, partitions, total int) error {
 }
 
 // fsyncs reads the broker's count of syncs from its metrics.
-func fsyncs(admin string) (float64, error) { return metric(admin, "ottla_fsync_duration_seconds_count") }
+func fsyncs(admin string) (float64, error) {
+	return metric(admin, "ottla_fsync_duration_seconds_count")
+}
 
 func metric(admin, name string) (float64, error) {
 	resp, err := http.Get("http://" + admin + "/metrics")
