@@ -17,6 +17,7 @@ const (
 	topic      = "ledger"
 	partitions = 4
 	producers  = 3
+	burst      = 10 // records a producer sends at once
 )
 
 type place struct {
@@ -65,7 +66,12 @@ func (l *ledger) produce(ctx context.Context, t *testing.T, addr string, name in
 	}
 	defer client.Close()
 	filler := strings.Repeat("x", 200)
+	tick := time.NewTicker(5 * time.Millisecond) // so that what must be read again after each crash stays small
+	defer tick.Stop()
 	for n := 0; ctx.Err() == nil; n++ {
+		if n%burst == 0 {
+			<-tick.C
+		}
 		value := fmt.Sprintf("%d %d %s", name, n, filler)
 		client.Produce(ctx, &kgo.Record{Value: []byte(value)}, func(r *kgo.Record, err error) {
 			if err == nil {
