@@ -61,9 +61,6 @@ func (s *Server) files(opts Options) (files vfs.FS, lock bool, err error) {
 	if s.dataDir, err = filepath.Abs(s.config.List("log.dirs")[0]); err != nil {
 		return nil, false, err
 	}
-	if err := os.MkdirAll(s.dataDir, 0o755); err != nil {
-		return nil, false, fmt.Errorf("data directory: %w", err)
-	}
 	disk, err := vfs.OS(s.dataDir)
 	if err != nil {
 		return nil, false, fmt.Errorf("data directory %s: %w", s.dataDir, err)

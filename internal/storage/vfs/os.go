@@ -38,14 +38,16 @@ func OS(dir string) (*Disk, error) {
 	return &Disk{root: root, vecs: sync.Pool{New: func() any { return newVecWrite() }}}, nil
 }
 
-// makeDurableDir creates dir and its missing parents, then syncs each directory that gained an entry.
+// makeDurableDir creates dir and its missing parents, then syncs each directory that gained an entry; the one above dir in
+// any case, since whoever made dir may not have.
 func makeDurableDir(dir string) error {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return err
 	}
-	var gained []string
-	for p := abs; ; p = filepath.Dir(p) {
+	_, missing := os.Stat(abs)
+	gained := []string{filepath.Dir(abs)}
+	for p := gained[0]; ; p = filepath.Dir(p) {
 		if _, err := os.Stat(p); !errors.Is(err, fs.ErrNotExist) || p == filepath.Dir(p) {
 			break
 		}
@@ -56,6 +58,9 @@ func makeDurableDir(dir string) error {
 	}
 	for _, p := range slices.Backward(gained) {
 		d, err := os.Open(p)
+		if missing == nil && errors.Is(err, fs.ErrPermission) {
+			continue // it was made for us, by someone who may do what we may not
+		}
 		if err != nil {
 			return err
 		}
