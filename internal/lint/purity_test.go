@@ -85,7 +85,6 @@ func checkPure(t *testing.T, path string) {
 // unordered names functions of machines that walk over a map although its order is random, with the reason.
 var unordered = map[string]string{
 	"cluster/cow/map.go:All":              "promises no order to its callers, who sort",
-	"cluster/cow/map.go:All":              "says that it has no order; who calls it sorts",
 	"cluster/meta/alter_configs.go:diff":  "collects keys and sorts them",
 	"cluster/meta/placement.go:brokerIDs": "collects ids and sorts them",
 }
