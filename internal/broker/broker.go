@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/ottla-io/ottla/internal/cluster/controller"
@@ -93,6 +92,7 @@ type Broker struct {
 
 	dead       atomic.Pointer[failure] // why the directory is offline
 	closing    atomic.Bool
+	pinned     chan struct{} // unsynced files hold too many descriptors
 	recovering atomic.Int64
 
 	stopped context.Context // ends when Close begins
@@ -188,19 +188,16 @@ func (b *Broker) fail(err error) {
 
 // syncFailed is told of a partition whose sync failed. Corruption is that partition's alone.
 func (b *Broker) syncFailed(p *partition.Partition, err error) {
-	if errors.Is(err, batch.ErrCorrupt) {
+	switch {
+	case errors.Is(err, batch.ErrCorrupt):
 		b.log.Error("partition is offline", "partition", p.ID(), "err", err)
+		return
+	case passes(err): // it could not begin: unpin asks again
+		b.onPinned()
 		return
 	}
 	b.fail(err)
 }
 
-// passes says that err is about room on the disk or descriptors, which may be there later.
-func passes(err error) bool {
-	for _, passing := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EMFILE, syscall.ENFILE} {
-		if errors.Is(err, passing) {
-			return true
-		}
-	}
-	return false
-}
+// passes says that err is about room on the disk, descriptors or memory, which may be there later. What failed for good says so.
+func passes(err error) bool { return vfs.IsShortage(err) && !errors.Is(err, log.ErrFailed) }

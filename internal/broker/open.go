@@ -19,9 +19,10 @@ import (
 // Open locks the data directory, loads the metadata log and makes the partitions ready to be opened. ctx bounds the opening only.
 func Open(ctx context.Context, opts Options) (*Broker, error) {
 	opts = opts.withDefaults()
-	b := &Broker{opts: opts, log: opts.Log, deleter: newDeleter()}
-	if cache, ok := opts.FS.(interface{ Rebuildable(func(string) bool) }); ok {
+	b := &Broker{opts: opts, log: opts.Log, deleter: newDeleter(), pinned: make(chan struct{}, 1)}
+	if cache, ok := opts.FS.(descriptors); ok {
 		cache.Rebuildable(isIndex)
+		cache.OnPinned(b.onPinned)
 	}
 	b.stopped, b.stop = context.WithCancel(context.Background())
 	b.syncer = newSyncer(opts.Clock, opts.OnSync, b.syncFailed)
@@ -38,6 +39,20 @@ func Open(ctx context.Context, opts Options) (*Broker, error) {
 		return nil, errors.Join(err, b.abandon())
 	}
 	return b, nil
+}
+
+// descriptors is a file system that bounds the open descriptors: vfs.FileCache.
+type descriptors interface {
+	Rebuildable(match func(name string) bool)
+	OnPinned(fn func())
+}
+
+// onPinned is told that files with unsynced writes hold more descriptors than files should.
+func (b *Broker) onPinned() {
+	select {
+	case b.pinned <- struct{}{}:
+	default:
+	}
 }
 
 // isIndex says that a file is made again from its segment's log when it is damaged, so that its unsynced writes need not

@@ -33,6 +33,7 @@ func (b *Broker) Run(ctx context.Context) error {
 	}
 	others.Go(func() { b.recoverAll(ctx) })
 	others.Go(func() { b.runDeleter(ctx) })
+	others.Go(func() { b.unpin(ctx) })
 	others.Go(func() { every(ctx, b.opts.MaintainInterval, b.maintain) })
 	others.Go(func() { every(ctx, flushEvery, b.flushOld) })
 	others.Go(func() { every(ctx, spaceEvery, func(context.Context) { b.space.check() }) })
@@ -56,6 +57,26 @@ func (b *Broker) enter() bool {
 	}
 	b.runs.Add(1)
 	return true
+}
+
+// unpinEvery is the shortest time from one look for unsynced files to the next.
+const unpinEvery = 100 * time.Millisecond
+
+// unpin asks for syncs of all that is unsynced whenever that holds too many descriptors, since topics of durability=memory ask for few,
+// or a sync found no descriptor.
+func (b *Broker) unpin(ctx context.Context) {
+	every(ctx, unpinEvery, func(context.Context) {
+		select {
+		case <-b.pinned:
+		default:
+			return
+		}
+		b.table.Load().all(func(s *slot) {
+			if p := s.open.Load(); p != nil && p.RecoveryPoint() < p.Offsets().End {
+				b.syncer.Dirty(p)
+			}
+		})
+	})
 }
 
 // every calls fn at each interval until ctx ends.

@@ -64,7 +64,7 @@ func TestEveryCallFailsOnce(t *testing.T) {
 	if calls.Load() < 100 {
 		t.Fatalf("a life has only %d calls", calls.Load())
 	}
-	for _, fault := range []error{syscall.EIO, syscall.ENOSPC} {
+	for _, fault := range []error{syscall.EIO, syscall.ENOSPC, syscall.EMFILE} {
 		for n := int64(1); n <= calls.Load(); n++ {
 			var hit atomic.Pointer[vfs.Op]
 			mem := vfs.NewMem()

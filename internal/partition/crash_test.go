@@ -202,7 +202,7 @@ func crashEverywhere(t *testing.T, seed uint64) (cycles int) {
 // nothing acknowledged is lost, here or after a crash.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	for _, fault := range []error{syscall.EIO, syscall.ENOSPC} {
+	for _, fault := range []error{syscall.EIO, syscall.ENOSPC, syscall.EMFILE} {
 		for n := int64(1); ; n++ {
 			mem := newFS(t)
 			var hit bool

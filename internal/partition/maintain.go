@@ -19,7 +19,10 @@ func (p *Partition) DeleteRecords(before batch.Offset) (batch.Offset, error) {
 	low, err := p.deleteRecordsLocked(before)
 	p.mu.Unlock()
 	p.watchers.wake()
-	if err != nil && !isProtocol(err) {
+	switch {
+	case noRoom(err):
+		err = fmt.Errorf("%w: %w", err, kerr.KafkaStorageError)
+	case err != nil && !isProtocol(err):
 		p.Fail(err)
 		err = p.failure.Load().err
 	}

@@ -113,20 +113,25 @@ func (p *Partition) readSnapshot(now int64, at batch.Offset) (*producers.Table, 
 }
 
 // writeSnapshotLocked writes the producers' state below offset at, which is where the log ends, and removes old
-// snapshots. Want of room is no error: the log has it all.
+// snapshots. A shortage is no error: the log has it all.
 func (p *Partition) writeSnapshotLocked(at batch.Offset, durable bool) error {
 	name := snapshotName(p.dir, at)
 	if err := writeFile(p.fs, name, p.mu.producers.Snapshot(nil), durable); err != nil {
 		if !noRoom(err) {
 			return err
 		}
-		return removeFile(p.fs, name)
+		if err := removeFile(p.fs, name); err != nil && !noRoom(err) { // if it stays, it is corrupt or whole
+			return err
+		}
+		return nil
 	}
 	if i, found := slices.BinarySearch(p.mu.snapshots, at); !found {
 		p.mu.snapshots = slices.Insert(p.mu.snapshots, i, at)
 	}
 	for len(p.mu.snapshots) > snapshotsKept {
-		if err := removeFile(p.fs, snapshotName(p.dir, p.mu.snapshots[0])); err != nil {
+		if err := removeFile(p.fs, snapshotName(p.dir, p.mu.snapshots[0])); noRoom(err) {
+			break // one more stays until the next time
+		} else if err != nil {
 			return err
 		}
 		p.mu.snapshots = slices.Delete(p.mu.snapshots, 0, 1)

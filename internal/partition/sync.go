@@ -3,7 +3,6 @@ package partition
 import (
 	"errors"
 	"fmt"
-	"syscall"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
@@ -11,16 +10,21 @@ import (
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
 	"github.com/ottla-io/ottla/internal/storage/log"
+	"github.com/ottla-io/ottla/internal/storage/vfs"
 )
 
 // Sync makes the log durable, advances the high watermark and wakes waiters. An error takes the partition offline:
 // after a failed fsync nobody knows what is on the disk, and the next one would say that all is well. Syncs may run
-// at the same time as appends and as one another. A closed partition has nothing to sync.
+// at the same time as appends and as one another. A closed partition has nothing to sync. With log.ErrNoSpace a file could not be
+// opened: nothing is wrong, and the sync is to be asked for again.
 func (p *Partition) Sync() error {
 	if f := p.failure.Load(); f != nil {
 		return f.cause()
 	}
 	end, err := p.log.Sync()
+	if noRoom(err) {
+		return fmt.Errorf("sync %s: %w", p.dir, err)
+	}
 	if err != nil {
 		p.end(p.offline(fmt.Errorf("sync %s: %w", p.dir, err)))
 		return p.failure.Load().cause()
@@ -50,6 +54,8 @@ func (p *Partition) Settle() error {
 		return nil
 	case f != nil && errors.Is(err, log.ErrClosed):
 		return f.cause()
+	case noRoom(err):
+		return fmt.Errorf("sync %s: %w", p.dir, err)
 	}
 	p.end(p.offline(fmt.Errorf("sync %s: %w", p.dir, err)))
 	return p.failure.Load().cause()
@@ -112,7 +118,8 @@ func (p *Partition) end(f *failure) {
 	}
 }
 
-// noRoom reports whether err is about room only: nothing is known to be lost, and there may be room later.
+// noRoom reports whether err is about room on the disk, descriptors or memory only: nothing is known to be lost, and there may be
+// some later.
 func noRoom(err error) bool {
-	return errors.Is(err, log.ErrNoSpace) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+	return !errors.Is(err, log.ErrFailed) && (errors.Is(err, log.ErrNoSpace) || vfs.IsShortage(err))
 }

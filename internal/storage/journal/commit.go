@@ -98,6 +98,7 @@ func (j *Journal) turn() error {
 func (j *Journal) Turn() error {
 	j.writing.Lock()
 	defer j.writing.Unlock()
+	j.settleAgain()
 	if j.failed != nil || j.file == nil || j.owners() == 0 {
 		return j.failed
 	}

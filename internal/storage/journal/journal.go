@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 
 	"github.com/ottla-io/ottla/internal/protocol/topic"
 	"github.com/ottla-io/ottla/internal/storage/vfs"
@@ -87,9 +86,10 @@ type half struct {
 	owners     map[Key]Owner // with frames of this generation
 	waiting    []Owner       // to be settled, once it is closed
 	settling   int           // being settled, or failed to be
+	again      []Owner       // found no descriptor, and wait for the next Turn
 }
 
-func (h *half) settled() bool { return len(h.waiting) == 0 && h.settling == 0 }
+func (h *half) settled() bool { return len(h.waiting) == 0 && len(h.again) == 0 && h.settling == 0 }
 
 // New is a journal without a file yet; Replay must have removed an old one.
 func New(opts Options) *Journal {
@@ -173,9 +173,9 @@ func (j *Journal) startHalf(i int, generation uint64) error {
 	return nil
 }
 
-// writeError judges a failed write: for want of room the journal is full, all else is final.
+// writeError judges a failed write: for want of room or descriptors the journal is full, all else is final.
 func (j *Journal) writeError(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
+	if vfs.IsShortage(err) {
 		return fmt.Errorf("%w: %w", ErrFull, err)
 	}
 	return j.fail(err)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/ottla-io/ottla/internal/protocol/batch"
@@ -92,7 +91,7 @@ func (l *Log) makeRoom(now time.Time, group []batch.Batch, bytes, timestamp int6
 	active, last := l.active(), group[len(group)-1].LastOffset()
 	full, err := l.full(active, now, bytes, timestamp)
 	if err != nil {
-		return l.fail(err)
+		return l.refuse(err)
 	}
 	if !full && active.Holds(last) {
 		return nil
@@ -129,14 +128,15 @@ func (l *Log) roll(now time.Time, base batch.Offset) error {
 	}
 	old := l.active()
 	fresh, err := l.create(now, base)
-	if noSpace(err) {
-		return fmt.Errorf("%w: %w", ErrNoSpace, err)
-	}
 	if err != nil {
-		return l.fail(err)
+		return l.refuse(err)
 	}
 	if err := old.Seal(); err != nil {
-		return l.fail(errors.Join(err, fresh.Release()))
+		// A preallocated file must not stay: recovery would take it for a segment, and what is appended to the old one for too much.
+		if stays := l.drop(fresh); stays != nil {
+			return l.fail(errors.Join(err, stays))
+		}
+		return l.refuse(err)
 	}
 	l.dirty.Lock()
 	l.dirty.active = fresh
@@ -178,10 +178,6 @@ func (l *Log) create(now time.Time, base batch.Offset) (*segment.Segment, error)
 		l.jitter = int64(h.Sum64() % uint64(most))
 	}
 	return s, nil
-}
-
-func noSpace(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
 
 // RollIfOld rolls a segment that is older than segment.ms by the clock, so that retention and compaction reach it though

@@ -174,7 +174,7 @@ func TestCompactFaults(t *testing.T) {
 		for i := range copied.records { // whatever the pass gets done
 			copied.records[i].cleaned = max(copied.records[i].cleaned, 1)
 		}
-		cause := []error{syscall.EIO, syscall.ENOSPC}[n/2%2]
+		cause := []error{syscall.EIO, syscall.ENOSPC, syscall.EMFILE}[n%3]
 		if failed := copied.fail(t, mem.CrashClone(vfs.CrashOptions{}), n, cause, cleaned, end); !failed {
 			if n < 100 {
 				t.Fatalf("only %d operations", n)

@@ -186,7 +186,7 @@ func (g *grouped) copySame() (err error) {
 func (p *pass) replace(old []held, fresh *segment.Segment) (published bool, err error) {
 	l := p.log
 	if err := l.syncDir(); err != nil {
-		return false, l.fail(err)
+		return false, l.refuseSync(err)
 	}
 	l.replacing.Lock()
 	defer l.replacing.Unlock()
@@ -197,7 +197,7 @@ func (p *pass) replace(old []held, fresh *segment.Segment) (published bool, err 
 		return false, ErrChanged
 	}
 	if err := fresh.Rename(segment.Swap); err != nil {
-		return false, l.fail(err)
+		return false, l.refuse(err)
 	}
 	if err := l.syncDir(); err != nil {
 		return false, l.fail(err)

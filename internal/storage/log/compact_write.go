@@ -35,10 +35,7 @@ func (p *pass) create(base batch.Offset) (*passWriter, error) {
 
 // refused is err as the pass's end: want of room is no reason to give the log up, any other failed write is.
 func (p *pass) refused(err error) error {
-	if noSpace(err) {
-		return fmt.Errorf("%w: %w", ErrNoSpace, err)
-	}
-	return p.log.fail(err)
+	return p.log.refuse(err)
 }
 
 // add takes b, copying it.

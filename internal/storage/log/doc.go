@@ -8,15 +8,15 @@
 //     last byte was written, the end first, then indexes and epochs. A group that failed is cut back, and its offsets
 //     are used again.
 //  3. No byte position is written twice while it was published: Truncate seals what it cuts and goes on in a new file.
-//  4. An error that is not ErrNoSpace is final (ErrFailed): a failed sync above all.
+//  4. An error that is not ErrNoSpace (room, descriptors, memory) is final (ErrFailed): a failed sync above all.
 //  5. What Sync returned survives a power cut. Recovery cuts only what is at or past the recovery point; damage below is
 //     batch.ErrCorrupt and nothing is removed.
 //  6. A segment's files go when its last reader does.
 //
 // Crash assumptions: a synced file keeps its bytes and size, a synced directory its entries; unsynced bytes may be there, not
-// there, or torn at any byte. Creations are synced with the data in them. Removals of old segments are left to the file system's
-// order: if it lost an earlier one of several removals and kept a later one, an old segment would come back with a hole
-// behind it; a start offset that was checkpointed before AdvanceStart rules that out.
+// there, or torn at any byte. Creations are synced with the data in them. Changes of a directory that are not synced are kept or lost
+// in any order: so an old segment is removed when the removal of the one before it is durable, or it could come back with a hole
+// behind it, where recovery from a stale recovery point would cut the log.
 //
 // Concurrency: the methods that change the log (Append, Fit, RollIfOld, Retain, AdvanceStart, Truncate, TruncateAll,
 // AssignEpoch, SetOptions) and Close are called under the partition's lock, one at a time. Everything else may run

@@ -66,8 +66,10 @@ type Log struct {
 	epochs  epochs
 	hints   hints
 	failure atomic.Pointer[failure]
-	report  Recovery
-	loaded  loaded
+	// removals are those from the front, in their order.
+	removals removals
+	report   Recovery
+	loaded   loaded
 
 	// The appender's.
 	vec    [][]byte

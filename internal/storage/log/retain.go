@@ -1,8 +1,10 @@
 package log
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/ottla-io/ottla/internal/protocol/batch"
@@ -27,11 +29,9 @@ func (l *Log) AdvanceStart(to batch.Offset) error {
 	for n+1 < len(segs) && segs[n+1].Base() <= to {
 		n++
 	}
-	if err := l.dropOldest(n); err != nil {
-		return err
-	}
+	_, err := l.dropOldest(n)
 	l.epochs.truncateStart(to)
-	return nil
+	return err
 }
 
 // Oversize reports, cheaply, whether Retain would delete a segment for retention.bytes, so that appends may ask.
@@ -61,17 +61,15 @@ func (l *Log) Retain(now time.Time, limit batch.Offset) (int, error) {
 			return 0, err
 		}
 	}
-	if err := l.dropOldest(n); err != nil {
-		return 0, err
-	}
+	n, err = l.dropOldest(n)
 	if first := (*l.segs.Load())[0].Base(); first > l.Start() {
 		l.start.Store(int64(first))
 		l.epochs.truncateStart(first)
 	}
-	return n, nil
+	return n, err
 }
 
-// expired is how many of the oldest segments are too old, or too much. Size never takes the one being written.
+// expired is how many of the oldest segments are too old, too much, or below the log's start. Size never takes the one being written.
 func (l *Log) expired(now time.Time, limit batch.Offset) (n int, err error) {
 	opts, segs := l.opts.Load(), *l.segs.Load()
 	excess := l.Size() - opts.RetentionBytes
@@ -84,7 +82,7 @@ func (l *Log) expired(now time.Time, limit batch.Offset) (n int, err error) {
 		if end > limit || last && s.Size() == 0 {
 			return n, nil
 		}
-		gone := opts.RetentionBytes >= 0 && !last && excess >= s.Size()
+		gone := !last && (end <= l.Start() || opts.RetentionBytes >= 0 && excess >= s.Size()) // below the start: a deletion stopped there
 		if !gone && opts.RetentionAge >= 0 {
 			if gone, err = old(s, now, opts.RetentionAge); err != nil {
 				return 0, err
@@ -115,8 +113,60 @@ func old(s *segment.Segment, now time.Time, age time.Duration) (bool, error) {
 	return now.UnixMilli()-at > age.Milliseconds(), nil
 }
 
-// dropOldest removes the first n segments, the oldest first, so that a crash leaves no hole.
-func (l *Log) dropOldest(n int) error {
+// removals counts the segments removed from the front of the log: those whose files lost their names, and those of which a
+// power cut leaves nothing.
+type removals struct{ done, durable atomic.Int64 }
+
+// synced notes that the first n removals are durable.
+func (r *removals) synced(n int64) {
+	for {
+		old := r.durable.Load()
+		if old >= n || r.durable.CompareAndSwap(old, n) {
+			return
+		}
+	}
+}
+
+// dropOldest removes the first n segments and returns how many went. The oldest goes first, and none before the one that went
+// before it is durably gone: file systems do not keep the order of removals, and after a power cut a segment that came back with a
+// hole behind it would have recovery cut the log there.
+func (l *Log) dropOldest(n int) (int, error) {
+	segs := *l.segs.Load()
+	var err error
+	gone := 0
+	for gone < n && err == nil {
+		// What stays may be the active segment alone, whose name is new: without it the log would begin anew.
+		if err = l.orderRemovals(gone == 0 && n == len(segs)-1); err != nil {
+			break
+		}
+		if err = segs[gone].Retire(); err != nil {
+			err = l.refuse(fmt.Errorf("delete segment %d: %w", segs[gone].Base(), err))
+			break
+		}
+		gone++
+		l.removals.done.Add(1)
+		l.dirty.Lock()
+		l.dirty.dir = true
+		l.dirty.Unlock()
+	}
+	return gone, errors.Join(err, l.unlist(gone))
+}
+
+// orderRemovals makes the removals so far durable; with always it syncs the directory though there are none.
+func (l *Log) orderRemovals(always bool) error {
+	done := l.removals.done.Load()
+	if !always && l.removals.durable.Load() == done {
+		return nil
+	}
+	if err := l.syncDir(); err != nil {
+		return l.refuseSync(err)
+	}
+	l.removals.synced(done)
+	return nil
+}
+
+// unlist takes the first n segments, whose files have lost their names, out of the log.
+func (l *Log) unlist(n int) error {
 	if n == 0 {
 		return nil
 	}
@@ -126,11 +176,16 @@ func (l *Log) dropOldest(n int) error {
 	l.segs.Store(&kept)
 	l.listing.Unlock()
 	l.hints.clear()
+	var err error
 	for _, s := range segs[:n] {
 		l.bytes.Add(-s.Size())
-		if err := l.drop(s); err != nil {
-			return l.fail(fmt.Errorf("delete segment %d: %w", s.Base(), err))
+		if l.forget(s) {
+			err = errors.Join(err, s.Release())
 		}
+		err = errors.Join(err, s.Release())
+	}
+	if err != nil {
+		return l.refuse(fmt.Errorf("delete segments below %d: %w", kept[0].Base(), err))
 	}
 	return nil
 }

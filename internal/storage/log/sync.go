@@ -4,13 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/storage/segment"
+	"github.com/ottla-io/ottla/internal/storage/vfs"
 )
 
 // Sync makes everything published before the call durable, the directory too, and returns that end. Appends go on
-// meanwhile. Any error but a closed log is final for the log directory.
+// meanwhile. Any error but a closed log, and ErrNoSpace (a file could not be opened), is final for the log directory.
 func (l *Log) Sync() (batch.Offset, error) {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()
@@ -24,6 +26,10 @@ func (l *Log) syncLocked() (batch.Offset, error) {
 	}
 	work := l.takeDirty()
 	err := work.run(l)
+	if vfs.IsUnopened(err) {
+		l.giveBack(work)
+		work.sealed = nil
+	}
 	for _, s := range work.sealed {
 		err = errors.Join(err, s.Release())
 	}
@@ -31,7 +37,10 @@ func (l *Log) syncLocked() (batch.Offset, error) {
 		err = errors.Join(err, work.active.Release())
 	}
 	if err != nil {
-		return 0, l.fail(err)
+		return 0, l.refuseSync(err)
+	}
+	if work.dir {
+		l.removals.synced(work.removals)
 	}
 	l.synced.Store(work.written)
 	l.durable.Store(work.written)
@@ -49,6 +58,23 @@ type work struct {
 	sealed  []*segment.Segment
 	dir     bool
 	parent  bool
+	// removals is how many segments were removed from the front before it began.
+	removals int64
+}
+
+// giveBack undoes takeDirty for a sync that did not begin, or not everywhere: what it did sync is synced again.
+func (l *Log) giveBack(w work) {
+	l.dirty.Lock()
+	defer l.dirty.Unlock()
+	for _, s := range w.sealed {
+		if slices.Contains(l.dirty.sealed, s) {
+			_ = s.Release() // of one that has another reference
+		} else {
+			l.dirty.sealed = append(l.dirty.sealed, s)
+		}
+	}
+	l.dirty.dir = l.dirty.dir || w.dir
+	l.dirty.parent = l.dirty.parent || w.parent
 }
 
 // takeDirty takes over what is dirty. The end is read before the bytes written, and appends count bytes before they move
@@ -65,6 +91,7 @@ func (l *Log) takeDirty() (w work) {
 	w.sealed, l.dirty.sealed = l.dirty.sealed, nil
 	w.dir, l.dirty.dir = l.dirty.dir, false
 	w.parent, l.dirty.parent = l.dirty.parent, false
+	w.removals = l.removals.done.Load()
 	if w.written != l.synced.Load() && l.dirty.active.Acquire() {
 		w.active = l.dirty.active
 	}
@@ -87,8 +114,8 @@ func (w work) run(l *Log) error {
 		}
 	}
 	renamed, err := l.epochs.flush(l.fs, l.dir)
-	if err != nil && !noSpace(err) {
-		return err // without space the file stays behind, and is made good from the log when it is opened
+	if err != nil && !vfs.IsShortage(err) {
+		return err // without room the file stays behind, and is made good from the log when it is opened
 	}
 	if w.dir || renamed {
 		if err := l.fs.SyncDir(l.dir); err != nil {

@@ -140,18 +140,23 @@ func sizeOf(segs []*segment.Segment) (bytes int64) {
 
 // drop takes a segment, already out of the list, from the directory. Its files are freed when the last reader is done.
 func (l *Log) drop(s *segment.Segment) error {
+	var err error
+	if l.forget(s) {
+		err = s.Release()
+	}
+	return errors.Join(err, s.Retire(), s.Release())
+}
+
+// forget takes a segment that goes out of what is dirty, and says whether it was there and must be released for that.
+func (l *Log) forget(s *segment.Segment) bool {
 	l.dirty.Lock()
+	defer l.dirty.Unlock()
 	l.dirty.dir = true
 	i := slices.Index(l.dirty.sealed, s)
 	if i >= 0 {
 		l.dirty.sealed = slices.Delete(l.dirty.sealed, i, i+1)
 	}
-	l.dirty.Unlock()
-	var err error
-	if i >= 0 {
-		err = s.Release()
-	}
-	return errors.Join(err, s.Retire(), s.Release())
+	return i >= 0
 }
 
 // TruncateAll empties the log and starts it at offset at.

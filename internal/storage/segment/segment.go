@@ -194,7 +194,7 @@ func (s *Segment) closeFiles() (err error) {
 func (s *Segment) Retire() error { return s.Rename(Deleted) }
 
 // Rename gives every file the suffix of state. The log goes first towards Deleted and last towards Live, so that a
-// crash in between never leaves a log that its side files are taken from.
+// crash in between never leaves a log that its side files are taken from. On error the names are as before.
 func (s *Segment) Rename(state State) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,14 +202,25 @@ func (s *Segment) Rename(state State) error {
 	if state == Live {
 		kinds = []Kind{Index, TimeIndex, TxnIndex, Log}
 	}
-	for _, kind := range kinds {
+	for i, kind := range kinds {
 		err := s.fs.Rename(s.nameLocked(kind, s.mu.state), s.nameLocked(kind, state))
 		if err != nil && (kind == Log || !errors.Is(err, fs.ErrNotExist)) {
-			return fmt.Errorf("rename segment: %w", err)
+			return fmt.Errorf("rename segment: %w", s.renameBackLocked(kinds[:i], state, err))
 		}
 	}
 	s.mu.state = state
 	return nil
+}
+
+// renameBackLocked undoes renames after err. If that fails the segment is of no use, and err is no shortage any more.
+func (s *Segment) renameBackLocked(kinds []Kind, state State, err error) error {
+	for _, kind := range kinds {
+		back := s.fs.Rename(s.nameLocked(kind, state), s.nameLocked(kind, s.mu.state))
+		if back != nil && !errors.Is(back, fs.ErrNotExist) {
+			return fmt.Errorf("%v; renaming back: %v", err, back) //nolint:errorlint // its marks are not true any more
+		}
+	}
+	return err
 }
 
 func (s *Segment) removeLocked() (err error) {

@@ -3,13 +3,13 @@ package segment
 import (
 	"errors"
 	"fmt"
-	"syscall"
 
 	"github.com/ottla-io/ottla/internal/protocol/batch"
+	"github.com/ottla-io/ottla/internal/storage/vfs"
 )
 
-// ErrNoSpace marks a write that failed for want of room and was cut back: the segment is as it was before.
-var ErrNoSpace = errors.New("no space for the append")
+// ErrNoSpace marks a write that failed for want of room, descriptors or memory and was cut back: the segment is as it was before.
+var ErrNoSpace = errors.New("no room for the append")
 
 // unread is a first timestamp that was not read yet.
 const unread = -2
@@ -37,20 +37,28 @@ func (s *Segment) Preallocate(size int64) {
 func (s *Segment) Write(bufs [][]byte) error {
 	file, err := s.File()
 	if err != nil {
-		return err
+		return unwritten(err)
 	}
 	size := s.Size()
 	if _, err = file.WriteVec(bufs, size); err == nil {
 		return nil
 	}
+	if vfs.IsUnopened(err) {
+		return unwritten(fmt.Errorf("write %s at position %d: %w", s.Name(Log), size, err))
+	}
 	s.writer.preallocated = false
 	if cut := file.Truncate(size); cut != nil {
 		return fmt.Errorf("write %s at position %d: %w; cutting back: %w", s.Name(Log), size, err, cut)
 	}
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
-		return fmt.Errorf("%w: write %s at position %d: %w", ErrNoSpace, s.Name(Log), size, err)
+	return unwritten(fmt.Errorf("write %s at position %d: %w", s.Name(Log), size, err))
+}
+
+// unwritten marks err, of a write that left nothing behind, when the write may be tried again.
+func unwritten(err error) error {
+	if vfs.IsShortage(err) {
+		return fmt.Errorf("%w: %w", ErrNoSpace, err)
 	}
-	return fmt.Errorf("write %s at position %d: %w", s.Name(Log), size, err)
+	return err
 }
 
 // Publish shows n more written bytes to readers.

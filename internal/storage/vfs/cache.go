@@ -15,7 +15,9 @@ type FileCache struct {
 	ring ring
 	// rebuildable names files whose unsynced writes need not hold a descriptor; nil: there are none.
 	rebuildable func(name string) bool
-	names       struct {
+	// pinned is told when more than ring.max must stay open; nil: nobody.
+	pinned func()
+	names  struct {
 		// RWMutex is held for reading while a file is opened by a name, for writing while names change.
 		sync.RWMutex
 		tree nameTree
@@ -36,6 +38,24 @@ func Cache(base FS, maxOpen int) *FileCache {
 // writes, whose error is lost then: otherwise thousands of them, which nobody syncs, would each hold a descriptor. It is to be set before
 // the cache is used.
 func (c *FileCache) Rebuildable(match func(name string) bool) { c.rebuildable = match }
+
+// OnPinned has fn called, by whoever opens a file, while more files than the cache may open must stay open: syncs let it close
+// some. It is to be set before the cache is used, and must not use it.
+func (c *FileCache) OnPinned(fn func()) { c.pinned = fn }
+
+// evictions is how many descriptors are closed at a time when the process has none left.
+const evictions = 16
+
+// retry runs an operation of the base, and again with fewer descriptors of ours open when there were none left for it: others, connections
+// above all, use the same ones.
+func (c *FileCache) retry(run func() error) error {
+	for {
+		err := run()
+		if err == nil || !IsUnopened(err) || c.ring.evict(evictions) <= 0 {
+			return err
+		}
+	}
+}
 
 // Descriptors counts those open now, or about to be.
 func (c *FileCache) Descriptors() int {
@@ -73,7 +93,7 @@ func (c *FileCache) Remove(name string) error {
 	}
 	c.names.Lock()
 	defer c.names.Unlock()
-	return c.unnameLocked(name, func() error { return c.base.Remove(name) })
+	return c.unnameLocked(name, func() error { return c.retry(func() error { return c.base.Remove(name) }) })
 }
 
 // RemoveAll implements FS. When it fails, the open files below name keep their descriptors, gone or not.
@@ -86,7 +106,7 @@ func (c *FileCache) RemoveAll(name string) error {
 	defer c.names.Unlock()
 	var failed error
 	err = c.unnameLocked(name, func() error {
-		failed = c.base.RemoveAll(name)
+		failed = c.retry(func() error { return c.base.RemoveAll(name) })
 		return nil
 	})
 	if err != nil {
@@ -106,11 +126,11 @@ func (c *FileCache) Rename(from, to string) error {
 		return err
 	}
 	if from == to {
-		return c.base.Rename(from, to)
+		return c.retry(func() error { return c.base.Rename(from, to) })
 	}
 	c.names.Lock()
 	defer c.names.Unlock()
-	err = c.unnameLocked(to, func() error { return c.base.Rename(from, to) })
+	err = c.unnameLocked(to, func() error { return c.retry(func() error { return c.base.Rename(from, to) }) })
 	if err == nil {
 		c.names.tree.move(from, to)
 	}
@@ -144,16 +164,38 @@ func releaseAll(files []*cachedFile) {
 }
 
 // MkdirAll implements FS.
-func (c *FileCache) MkdirAll(name string) error { return c.base.MkdirAll(name) }
+func (c *FileCache) MkdirAll(name string) error {
+	return c.retry(func() error { return c.base.MkdirAll(name) })
+}
 
 // ReadDir implements FS.
-func (c *FileCache) ReadDir(name string) ([]fs.DirEntry, error) { return c.base.ReadDir(name) }
+func (c *FileCache) ReadDir(name string) (entries []fs.DirEntry, err error) {
+	err = c.retry(func() (err error) {
+		entries, err = c.base.ReadDir(name)
+		return err
+	})
+	return entries, err
+}
 
 // Stat implements FS.
-func (c *FileCache) Stat(name string) (fs.FileInfo, error) { return c.base.Stat(name) }
+func (c *FileCache) Stat(name string) (info fs.FileInfo, err error) {
+	err = c.retry(func() (err error) {
+		info, err = c.base.Stat(name)
+		return err
+	})
+	return info, err
+}
 
 // SyncDir implements FS.
-func (c *FileCache) SyncDir(name string) error { return c.base.SyncDir(name) }
+func (c *FileCache) SyncDir(name string) error {
+	return c.retry(func() error { return c.base.SyncDir(name) })
+}
 
 // Space implements FS.
-func (c *FileCache) Space() (Space, error) { return c.base.Space() }
+func (c *FileCache) Space() (space Space, err error) {
+	err = c.retry(func() (err error) {
+		space, err = c.base.Space()
+		return err
+	})
+	return space, err
+}

@@ -115,8 +115,14 @@ func (f *cachedFile) pinNamed() (*descriptor, error) {
 
 // openDescriptor makes a pinned descriptor.
 func (c *FileCache) openDescriptor(f *cachedFile, name string, flag int) (*descriptor, error) {
-	c.ring.reserve()
-	file, err := c.base.OpenFile(name, flag)
+	if c.ring.reserve() && c.pinned != nil {
+		c.pinned()
+	}
+	var file File
+	err := c.retry(func() (err error) {
+		file, err = c.base.OpenFile(name, flag)
+		return err
+	})
 	if err != nil {
 		c.ring.giveBack()
 		return nil, err

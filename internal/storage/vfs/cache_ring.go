@@ -16,12 +16,22 @@ type ring struct {
 	}
 }
 
-// reserve counts one descriptor more, having closed what must go for it.
-func (r *ring) reserve() {
+// reserve counts one descriptor more, having closed what must go for it; pinned says that too many could not be.
+func (r *ring) reserve() (pinned bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.shrinkLocked(r.max - 1)
 	r.mu.open++
+	return r.mu.open > r.max
+}
+
+// evict closes at most n descriptors, though fewer than max are open, and returns how many.
+func (r *ring) evict(n int) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := r.mu.open
+	r.shrinkLocked(max(before-n, 0))
+	return before - r.mu.open
 }
 
 // giveBack counts one descriptor less.

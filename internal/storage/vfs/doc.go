@@ -19,5 +19,5 @@
 //
 // Files in reading order: vfs.go (the contract), name.go, os.go, os_linux.go, os_other.go, space_*.go,
 // lock.go, lock_*.go, op.go, wrap.go, faulty.go, trace.go, mem.go, mem_dir.go, mem_file.go, mem_crash.go,
-// cache.go, cache_file.go, cache_ring.go, cache_names.go.
+// cache.go, cache_file.go, cache_ring.go, cache_names.go, shortage.go.
 package vfs

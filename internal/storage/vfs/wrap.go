@@ -154,7 +154,7 @@ func (f *wrappedFile) Sync() error {
 		reached = true
 		return f.base.Sync()
 	})
-	if !reached {
+	if !reached && !IsUnopened(err) {
 		f.loseUnsynced()
 	}
 	return err
