@@ -15,12 +15,15 @@ import (
 // few to be in the way of those who wait.
 const settleWorkers = 2
 
+// journalPatience is how often several partitions must be dirty at once before the journal is made.
+const journalPatience = 32
+
 // replayJournal puts what an unclean stop left in the journal into the segments, and returns the ends that are durable so. A
 // journal beside the marker of a clean stop is older than that stop, which was another program's: it is thrown away.
 func (b *Broker) replayJournal() (map[journal.Key]batch.Offset, error) {
 	id := randomID()
 	b.journal = journal.New(journal.Options{
-		FS: b.opts.FS, Size: b.opts.JournalBytes, Log: b.log, Secret: binary.BigEndian.Uint64(id[8:]),
+		FS: b.opts.FS, Size: b.opts.JournalBytes, Patience: journalPatience, Log: b.log, Secret: binary.BigEndian.Uint64(id[8:]),
 		Failed: func(owner journal.Owner, err error) { b.syncFailed(owner.(settler).partition, err) },
 	})
 	if b.opts.JournalBytes > 0 {

@@ -71,6 +71,9 @@ func (w *world) live(steps int) {
 			w.crash(op.String())
 		}
 	})
+	if err := w.journal.Make(); err != nil {
+		w.t.Fatal(err)
+	}
 	for range steps {
 		was := w.journal.Generation()
 		if err := w.step(); err != nil {
@@ -113,7 +116,7 @@ func (w *world) step() error {
 		if _, err := w.disk.Stat(journal.File); err == nil {
 			return fmt.Errorf("a drained journal is still there")
 		}
-		return nil
+		return w.journal.Make()
 	}
 	some := w.parts[:1+w.rng.IntN(len(w.parts))]
 	for _, p := range some {

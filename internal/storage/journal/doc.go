@@ -27,6 +27,6 @@
 // Concurrency: one Commit or Void at a time, under writing, and no lock of an owner is taken under it, so that an owner may call
 // Void while it is held. Settle may run in several goroutines of the caller; mu guards what they share and is never held for I/O.
 //
-// Files in reading order: journal.go, frame.go (bytes), group.go (what one frame takes), commit.go, settle.go, replay.go (which
+// Files in reading order: journal.go, make.go, frame.go (bytes), group.go (what one frame takes), commit.go, settle.go, replay.go (which
 // frames count), restore.go (bytes into segments).
 package journal

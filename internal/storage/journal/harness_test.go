@@ -38,6 +38,7 @@ type part struct {
 	log     *log.Log
 	fs      vfs.FS
 	journal *journal.Journal
+	options log.Options // the zero value: settings
 
 	history []written    // from start on
 	start   batch.Offset // as checkpointed
@@ -56,8 +57,11 @@ func (p *part) Settle() error {
 
 func (p *part) open(files vfs.FS, j *journal.Journal) (err error) {
 	p.fs, p.journal = files, j
+	if p.options.SegmentBytes == 0 {
+		p.options = settings()
+	}
 	p.log, err = log.Open(files, p.key.Dir, epoch0, log.OpenOptions{
-		Options: settings(), RecoveryPoint: p.point, StartOffset: p.start,
+		Options: p.options, RecoveryPoint: p.point, StartOffset: p.start,
 		OnRewrite: func() error { return p.journal.Void(p.key) },
 	})
 	return err
@@ -181,10 +185,21 @@ func newJournal(files vfs.FS, size int64, secret uint64) *journal.Journal {
 
 // commit takes the tails of parts into one frame; those that a journal does not suit are synced.
 func commit(j *journal.Journal, parts []*part) error {
-	var g journal.Group
+	var c commits
+	return c.commit(j, parts)
+}
+
+// commits is what a user of the journal keeps between commits.
+type commits struct {
+	group journal.Group
+	taken []*part
+	tails []log.Tail
+}
+
+func (c *commits) commit(j *journal.Journal, parts []*part) error {
+	g := &c.group
 	g.Reset()
-	var taken []*part
-	var tails []log.Tail
+	taken, tails := c.taken[:0], c.tails[:0]
 	for _, p := range parts {
 		t, ok := p.log.TakeTail()
 		if ok {
@@ -203,7 +218,8 @@ func commit(j *journal.Journal, parts []*part) error {
 	if g.Count() == 0 {
 		return nil
 	}
-	err := j.Commit(&g)
+	err := j.Commit(g)
+	c.taken, c.tails = taken, tails
 	for i, t := range tails {
 		t.Done(err == nil)
 		if err == nil {

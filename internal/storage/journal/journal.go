@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -36,6 +35,8 @@ const SizeMin = 16 * block
 type Options struct {
 	FS   vfs.FS
 	Size int64 // bytes, rounded down to whole blocks; below SizeMin there is no journal
+	// Patience is how many Commits are refused before Settle makes the file: writing it whole is not for the odd one.
+	Patience int
 	// Secret marks this file's frames; nobody who writes records may know it.
 	Secret uint64
 	Log    *slog.Logger
@@ -59,7 +60,7 @@ func compare(a, b Key) int {
 	return cmp.Or(strings.Compare(a.Dir, b.Dir), bytes.Compare(a.Topic[:], b.Topic[:]))
 }
 
-// Journal is the journal of one data directory. Its file is made when it is first needed.
+// Journal is the journal of one data directory. Its file is made when it is needed.
 type Journal struct {
 	opts Options
 
@@ -76,6 +77,8 @@ type Journal struct {
 		more    sync.Cond // there is something to settle, or no more ever
 		halves  [2]half
 		active  int
+		wanted  int // how many Commits found no file; more than Patience: it is to be made
+		making  bool
 		stopped bool
 	}
 }
@@ -98,7 +101,7 @@ func New(opts Options) *Journal {
 	return j
 }
 
-// readyLocked makes the file when there is none. writing is held.
+// readyLocked is nil if there is a file; where there is none, but should be, it is asked for. writing is held.
 func (j *Journal) readyLocked() error {
 	switch {
 	case j.failed != nil:
@@ -108,36 +111,12 @@ func (j *Journal) readyLocked() error {
 	case j.file != nil:
 		return nil
 	}
-	file, err := j.opts.FS.OpenFile(File, os.O_RDWR|os.O_CREATE|os.O_EXCL)
-	if err == nil {
-		err = file.Preallocate(2 * j.half)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.mu.wanted++; j.mu.wanted > j.opts.Patience {
+		j.mu.more.Broadcast()
 	}
-	if err != nil {
-		return j.giveUp(file, err)
-	}
-	j.file, j.sequence = file, 1
-	if err := j.startHalf(0, 1); err != nil {
-		j.file = nil
-		return j.giveUp(file, err)
-	}
-	if err := j.opts.FS.SyncDir("."); err != nil {
-		return j.fail(fmt.Errorf("make %s: %w", File, err))
-	}
-	return nil
-}
-
-// giveUp goes on without a journal. A failed sync stays final.
-func (j *Journal) giveUp(file vfs.File, err error) error {
-	if file != nil {
-		err = errors.Join(err, file.Close())
-		_ = j.opts.FS.Remove(File) // one that stays has no frames
-	}
-	if j.failed != nil {
-		return j.failed
-	}
-	j.off = true
-	j.opts.Log.Warn("no journal: many small writes to many partitions will be slow until a restart", "file", File, "bytes", 2*j.half, "err", err)
-	return fmt.Errorf("%w: %w", ErrOff, err)
+	return ErrFull
 }
 
 // fail makes err final.
@@ -150,9 +129,7 @@ func (j *Journal) fail(err error) error {
 
 // startHalf makes the i-th half's header durable, with generation.
 func (j *Journal) startHalf(i int, generation uint64) error {
-	var head [block]byte
-	header{generation: generation, sequence: j.sequence, half: j.half, secret: j.opts.Secret}.put(head[:])
-	if _, err := j.file.WriteAt(head[:], int64(i)*j.half); err != nil {
+	if _, err := j.file.WriteAt(j.header(generation), int64(i)*j.half); err != nil {
 		return j.writeError(err)
 	}
 	if err := j.file.Sync(); err != nil {
@@ -161,16 +138,20 @@ func (j *Journal) startHalf(i int, generation uint64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	closed := &j.mu.halves[j.mu.active]
-	if i != j.mu.active {
-		for _, key := range slices.SortedFunc(maps.Keys(closed.owners), compare) {
-			closed.waiting = append(closed.waiting, closed.owners[key])
-		}
-		j.mu.more.Broadcast()
+	for _, key := range slices.SortedFunc(maps.Keys(closed.owners), compare) {
+		closed.waiting = append(closed.waiting, closed.owners[key])
 	}
 	j.mu.active = i
 	j.mu.halves[i] = half{generation: generation, owners: map[Key]Owner{}}
+	j.mu.more.Broadcast()
 	j.pos = block
 	return nil
+}
+
+func (j *Journal) header(generation uint64) []byte {
+	head := make([]byte, block)
+	header{generation: generation, sequence: j.sequence, half: j.half, secret: j.opts.Secret}.put(head)
+	return head
 }
 
 // writeError judges a failed write: for want of room or descriptors the journal is full, all else is final.
@@ -181,7 +162,8 @@ func (j *Journal) writeError(err error) error {
 	return j.fail(err)
 }
 
-// Drain settles everything and removes the file, durably. Settle must not run any more. A later Commit starts a new file.
+// Drain settles everything and removes the file, durably. Nothing else may use the journal meanwhile, Settle neither. A later Make
+// starts a new file.
 func (j *Journal) Drain() error {
 	j.writing.Lock()
 	defer j.writing.Unlock()
@@ -200,7 +182,7 @@ func (j *Journal) Drain() error {
 		j.mu.halves[i] = half{}
 	}
 	err := j.file.Close()
-	j.file = nil
+	j.file, j.mu.wanted = nil, 0
 	if err != nil {
 		return j.fail(err)
 	}

@@ -2,10 +2,16 @@ package journal
 
 import "github.com/ottla-io/ottla/internal/storage/vfs"
 
-// Settle settles the owners of the closed half until Stop. Several may run; each settles one owner at a time. What could not be
-// settled keeps its half from being used again.
+// Settle settles the owners of the closed half, and makes the file when it is due, until Stop. Several may run; each does one thing
+// at a time. What could not be settled keeps its half from being used again; a file that could not be made for a failed sync is told of
+// by the next Commit.
 func (j *Journal) Settle() {
-	for owner, h := j.next(); owner != nil; owner, h = j.next() {
+	for owner, h, ok := j.next(); ok; owner, h, ok = j.next() {
+		if owner == nil {
+			_ = j.Make()
+			j.made()
+			continue
+		}
 		err := owner.Settle()
 		if err == nil || vfs.IsUnopened(err) {
 			j.mu.Lock()
@@ -22,6 +28,12 @@ func (j *Journal) Settle() {
 	}
 }
 
+func (j *Journal) made() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.mu.making, j.mu.wanted = false, 0
+}
+
 // settleAgain has those settled that found no descriptor.
 func (j *Journal) settleAgain() {
 	j.mu.Lock()
@@ -31,22 +43,26 @@ func (j *Journal) settleAgain() {
 	j.mu.more.Broadcast()
 }
 
-// next waits for an owner to settle; nil after Stop.
-func (j *Journal) next() (Owner, *half) {
+// next waits for an owner to settle, or nil: the file is to be made. It is not ok after Stop.
+func (j *Journal) next() (owner Owner, h *half, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for !j.mu.stopped {
+		if j.mu.wanted > j.opts.Patience && !j.mu.making {
+			j.mu.making = true
+			return nil, nil, true
+		}
 		h := &j.mu.halves[1-j.mu.active]
 		if n := len(h.waiting); n > 0 {
 			owner := h.waiting[n-1]
 			h.waiting[n-1] = nil
 			h.waiting = h.waiting[:n-1]
 			h.settling++
-			return owner, h
+			return owner, h, true
 		}
 		j.mu.more.Wait()
 	}
-	return nil, nil
+	return nil, nil, false
 }
 
 // Stop ends Settle.
