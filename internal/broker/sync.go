@@ -42,7 +42,11 @@ type request struct {
 }
 
 // largeBytes is how much of one partition is worth an fdatasync of its own, in bytes: writing it twice would cost more.
-const largeBytes = 64 << 10
+const largeBytes = 32 << 10
+
+// manyPartitions is how many must be dirty, now and the time before, to go to the journal: those that ask while others are synced come in
+// two halves. Fewer are synced at the same time by the workers.
+const manyPartitions = 4
 
 func newSyncer(clock func() time.Time, onSync func(Sync), failed func(*partition.Partition, error)) *syncer {
 	s := &syncer{clock: clock, onSync: onSync, failed: failed}
@@ -81,10 +85,10 @@ func (s *syncer) gather() {
 		switch {
 		case j == nil:
 			s.direct(batch...)
-		case len(batch) > 1 || s.commits.last > 1: // one alone among several that come and go belongs to them
+		case len(batch)+s.commits.last >= manyPartitions:
 			s.commit(j, batch)
-		case batch[0].Pending() > largeBytes:
-			s.direct(batch[0])
+		case len(batch) > 1 || batch[0].Pending() > largeBytes:
+			s.direct(batch...)
 		default:
 			s.sync(batch[0])
 		}
