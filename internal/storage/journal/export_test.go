@@ -1,6 +1,12 @@
 package journal
 
-import "github.com/ottla-io/ottla/internal/storage/vfs"
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"os"
+
+	"github.com/ottla-io/ottla/internal/storage/vfs"
+)
 
 // Block is the unit of the file.
 const Block = block
@@ -55,4 +61,21 @@ func Frames(files vfs.FS) (frames [][]Entry, damaged []error, err error) {
 		})
 	}
 	return frames, r.report.Damaged, err
+}
+
+// Newer makes the first half's header that of a newer program.
+func Newer(files vfs.FS) {
+	file, err := files.OpenFile(File, os.O_RDWR)
+	if err != nil {
+		panic(err)
+	}
+	var head [headSize]byte
+	if _, err := file.ReadAt(head[:], 0); err != nil {
+		panic(err)
+	}
+	head[15]++
+	binary.BigEndian.PutUint32(head[8:], crc32.Checksum(head[12:], castagnoli))
+	if _, err := file.WriteAt(head[:], 0); err != nil {
+		panic(err)
+	}
 }

@@ -262,6 +262,16 @@ func openAll(t testing.TB, files vfs.FS, j *journal.Journal, parts []*part) {
 	}
 }
 
+// warm gives each part a synced batch: the first one's epoch is written to a file of its own, which a journal does not do.
+func warm(t testing.TB, parts []*part) {
+	t.Helper()
+	for _, p := range parts {
+		if err := errors.Join(p.append("first"), p.Settle()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func value(rng *rand.Rand, n int) string {
 	return fmt.Sprintf("%d-%s", n, strings.Repeat("x", rng.IntN(300)))
 }
