@@ -61,6 +61,11 @@ func sparse(t testing.TB, fs vfs.FS, n int) (opts log.Options, end batch.Offset)
 		if err := l.Append(epoch0, []batch.Batch{one}); err != nil {
 			t.Fatal(err)
 		}
+		if l.End()%400 == 0 { // or Mem remembers every change of the directory
+			if _, err := l.Sync(); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 	end = l.End()
 	if err := l.Close(true); err != nil {

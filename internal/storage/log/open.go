@@ -1,6 +1,7 @@
 package log
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -86,7 +87,7 @@ func (l *Log) adopt(files []listed, opts OpenOptions) int {
 		}
 	}
 	for _, f := range files {
-		if !slices.ContainsFunc(logs, func(log listed) bool { return log.base == f.base }) {
+		if _, found := slices.BinarySearchFunc(logs, f.base, byBase); !found {
 			_ = l.fs.Remove(f.name) // an index without its log; if it stays it is harmless
 		}
 	}
@@ -112,6 +113,8 @@ func (l *Log) adopt(files []listed, opts OpenOptions) int {
 	l.segs.Store(&segs)
 	return first
 }
+
+func byBase(f listed, base batch.Offset) int { return cmp.Compare(f.base, base) }
 
 // load readies the segments from first on and returns the log's end. After a clean stop only the last one's tail is read.
 func (l *Log) load(now time.Time, first int, opts OpenOptions) (batch.Offset, error) {

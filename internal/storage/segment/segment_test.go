@@ -75,12 +75,15 @@ func newDir(t rapid.TB) *vfs.Mem {
 	return fs
 }
 
-// check finds every offset and every timestamp.
+// check finds offsets and timestamps.
 func check(t rapid.TB, s *Segment, all []batch.Batch) {
 	t.Helper()
 	pos, largest := int64(0), Timestamp{NoTimestamp, s.base}
 	at := s.base
-	for _, b := range all {
+	for i, b := range all {
+		if i%max(len(all)/100, 1) != 0 {
+			at = b.LastOffset() // of a long log, a hundred batches by every offset
+		}
 		for ; at < b.NextOffset(); at++ {
 			found, ok, err := s.Locate(at, s.Size())
 			if err != nil || !ok || found.Pos != pos || found.Size != len(b) || found.Base != b.BaseOffset() {
@@ -98,8 +101,8 @@ func check(t rapid.TB, s *Segment, all []batch.Batch) {
 	if got, err := s.Largest(); err != nil || got != largest {
 		t.Fatalf("largest is %v %v, expected %v", got, err, largest)
 	}
-	for _, b := range all {
-		checkTime(t, s, all, b.MaxTimestamp())
+	for i := 0; i < len(all); i += max(len(all)/40, 1) {
+		checkTime(t, s, all, all[i].MaxTimestamp())
 	}
 }
 
@@ -149,7 +152,7 @@ func TestNames(t *testing.T) {
 // TestOpenOrSealed finds everything in an active segment, after sealing, and after opening again, by two instances.
 func TestOpenOrSealed(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{0, 1, 5, 2000} {
+	for _, n := range []int{0, 1, 5, 800} {
 		fs := newDir(t)
 		s, all := filled(t, fs, 1<<40, n)
 		check(t, s, all)
@@ -163,7 +166,7 @@ func TestOpenOrSealed(t *testing.T) {
 		if err != nil || ok != (n > 0) || ok && last.Next != all[n-1].NextOffset() {
 			t.Fatalf("activate: %+v %v %v", last, ok, err)
 		}
-		more := mk(t, s.base+1<<20, 1, 5000)
+		more := mk(t, s.base+2000, 1, 9_000_000)
 		put(t, again, more)
 		check(t, again, append(all, more))
 	}
@@ -293,7 +296,7 @@ func TestIndexBitFlips(t *testing.T) {
 		}
 		whole := read(t, fs, s.Name(kind))
 		for i := range whole {
-			for _, flip := range []byte{1, 0x80, 0xff} {
+			for _, flip := range []byte{1, 0x80} {
 				damaged := bytes.Clone(whole)
 				damaged[i] ^= flip
 				write(t, fs, s.Name(kind), damaged)
@@ -317,7 +320,7 @@ func TestFullDisk(t *testing.T) {
 		}
 		return nil
 	})
-	s, all := filled(t, fs, 0, 4000)
+	s, all := filled(t, fs, 0, 700)
 	check(t, s, all)
 	if err := s.Seal(); err != nil {
 		t.Fatal(err)
