@@ -97,6 +97,9 @@ func (s *Server) listen() error {
 		s.listeners = append(s.listeners, listener{open, l.Name})
 	}
 	if addr := s.config.String("admin.listener"); addr != "off" {
+		if config.Open(addr) {
+			s.log.Warn("admin.listener is open to the network without authentication: whoever reaches it may read metrics and take profiles", "addr", addr)
+		}
 		s.http, err = listen("admin.listener", addr)
 	}
 	return err

@@ -19,11 +19,15 @@ type Listener struct {
 func (l Listener) Address() string { return net.JoinHostPort(l.Host, strconv.Itoa(int(l.Port))) }
 
 // Open reports whether other machines can reach the listener.
-func (l Listener) Open() bool {
-	if l.Host == "localhost" {
+func (l Listener) Open() bool { return Open(l.Address()) }
+
+// Open reports whether other machines can reach a listener on HOST:PORT.
+func Open(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil || host == "localhost" {
 		return false
 	}
-	ip := net.ParseIP(l.Host)
+	ip := net.ParseIP(host)
 	return ip == nil || !ip.IsLoopback()
 }
 

@@ -154,6 +154,16 @@ func TestListeners(t *testing.T) {
 	}
 }
 
+func TestOpen(t *testing.T) {
+	t.Parallel()
+	for addr, want := range map[string]bool{":1": true, "0.0.0.0:1": true, "[::]:1": true, "10.0.0.1:1": true, "a.example:1": true,
+		"127.0.0.1:1": false, "127.9.9.9:1": false, "[::1]:1": false, "localhost:1": false, "off": false} {
+		if got := Open(addr); got != want {
+			t.Errorf("%s: got %v", addr, got)
+		}
+	}
+}
+
 func addresses(all []Listener) string {
 	var out []string
 	for _, l := range all {
