@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"io"
 	"syscall"
@@ -155,13 +156,33 @@ func (c *conn) pause(req *api.Request, early bool) (*api.Request, error) {
 		ready = func() bool { return c.queue.room() > 0 }
 	}
 	if !ready() {
-		if !c.queue.await(c.ctx, ready) {
-			return nil, errClosed
+		if err := c.awaitPeer(ready); err != nil {
+			return nil, err
 		}
 		c.active = time.Now()
 	}
 	l.requests[0], l.sizes[0], l.room = next, size, c.queue.room()
 	return &l.requests[0], nil
+}
+
+// peerInterval is how often a reader that waits for its own replies, and so does not read, looks whether the client is still there.
+const peerInterval = 5 * time.Second
+
+// awaitPeer waits until holds, or until the connection is cut or the client has gone. A fetch may want to wait for days.
+func (c *conn) awaitPeer(holds func() bool) error {
+	for {
+		ctx, stop := context.WithTimeout(c.ctx, peerInterval)
+		ok := c.queue.await(ctx, holds)
+		stop()
+		switch {
+		case ok:
+			return nil
+		case c.ctx.Err() != nil:
+			return errClosed
+		case c.peerGone():
+			return io.EOF
+		}
+	}
 }
 
 // nextRequest parses the next frame; nil if there is no whole one.

@@ -425,6 +425,21 @@ func TestClose(t *testing.T) {
 	})
 }
 
+// TestPeerGone: a reader that waits behind a long poll sees that its client has gone.
+func TestPeerGone(t *testing.T) {
+	t.Parallel()
+	h := newStub()
+	s := New(Options{Handler: h, Log: quiet()})
+	c := overTCP(t, s)
+	send(c, fetchFrame(1), metadataFrame(2))
+	<-h.begun
+	c.Close()
+	s.wg.Wait() // looks every peerInterval
+	if h.mu.drops != 1 {
+		t.Errorf("%d replies were dropped, expected 1", h.mu.drops)
+	}
+}
+
 // TestHalfFrames: frames cut at every byte come out whole.
 func TestHalfFrames(t *testing.T) {
 	t.Parallel()

@@ -26,9 +26,10 @@ type stub struct {
 		parked map[int32]*stubReply
 		drops  int
 	}
-	begun chan int32
-	fail  error // of the request with correlation id failAt
-	at    int32
+	begun    chan int32
+	patience time.Duration // how long a parked reply waits; 0: for ever
+	fail     error         // of the request with correlation id failAt
+	at       int32
 }
 
 func newStub() *stub {
@@ -54,12 +55,23 @@ func (s *stub) Begin(_ context.Context, _ time.Time, run []*api.Request, replies
 		if req.Key == kmsg.Produce && len(req.Body) > 0 && req.Body[0] == noReply {
 			replies[i] = nil
 		}
+		if s.patience > 0 {
+			r.deadline = time.Now().Add(s.patience)
+		}
 		if req.Key == kmsg.Fetch {
 			s.mu.parked[r.id] = r
 		}
-		s.begun <- r.id
+		s.note(r.id)
 	}
 	return len(run), nil
+}
+
+// note tells the test, unless it has stopped looking.
+func (s *stub) note(id int32) {
+	select {
+	case s.begun <- id:
+	default:
+	}
 }
 
 // noReply as the first byte of a produce body stands for acks=0.

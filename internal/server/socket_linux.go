@@ -54,3 +54,17 @@ func (c *conn) sendfile(fd uintptr, pos int64, n int) error {
 	})
 	return errors.Join(failed, err)
 }
+
+// peerGone reports whether the client has closed its end, though there may be bytes that were not read.
+func (c *conn) peerGone() bool {
+	if c.raw == nil {
+		return false
+	}
+	gone := false
+	err := c.raw.Control(func(fd uintptr) {
+		set := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}
+		n, err := unix.Poll(set, 0)
+		gone = err == nil && n > 0 && set[0].Revents&(unix.POLLRDHUP|unix.POLLHUP|unix.POLLERR) != 0
+	})
+	return gone || err != nil
+}
