@@ -45,7 +45,8 @@ type API struct {
 	log      *slog.Logger
 	sessions *sessions
 	handlers [handlerSlots]handler
-	reported atomic.Int64 // the second in which a storage error was last logged
+	large    chan struct{} // a place for each large body that is answered
+	reported atomic.Int64  // the second in which a storage error was last logged
 
 	// What the hot path uses again.
 	stages          sync.Pool // *stage
@@ -80,6 +81,7 @@ func New(opts Options) *API {
 		log:      opts.Log,
 		sessions: newSessions(opts.FetchSessions, opts.SessionIdle),
 		handlers: handlers(),
+		large:    make(chan struct{}, largeMax),
 	}
 	a.stages.New = func() any { return &stage{places: make(map[*partition.Partition]int)} }
 	a.produceRequests.New = func() any { return kmsg.NewPtrProduceRequest() }
@@ -165,9 +167,20 @@ func (a *API) beginOne(ctx context.Context, s *stage, req *Request) (Reply, erro
 	if row, _ := wire.Lookup(req.Key); req.Key == kmsg.ApiVersions && !row.Serves(req.Version) {
 		return ready(req, a.versions(req.Version)), nil
 	}
+	if len(req.Body) > largeBody {
+		a.large <- struct{}{}
+		defer func() { <-a.large }()
+	}
 	m, err := wire.Decode(req.Header, req.Body)
 	if err != nil {
 		return nil, err
 	}
 	return ready(req, h.answer(ctx, a, req, m)), nil
 }
+
+// largeBody is the size in bytes from which on the bodies of requests that are not early are taken a few at a time: their responses may be
+// some times as large, and many connections could send such ones at once. No honest client is near it but when it names thousands of topics.
+const (
+	largeBody = 64 << 10
+	largeMax  = 4
+)

@@ -92,6 +92,7 @@ type Broker struct {
 
 	dead       atomic.Pointer[failure] // why the directory is offline
 	closing    atomic.Bool
+	inflating  chan struct{} // see partition.Options
 	pinned     chan struct{} // unsynced files hold too many descriptors
 	recovering atomic.Int64
 

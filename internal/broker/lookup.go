@@ -168,5 +168,7 @@ func (b *Broker) TopicOptions(name string) partition.Options {
 
 // topicOptionsIn are a topic's effective settings in image.
 func (b *Broker) topicOptionsIn(image *meta.Image, name string) partition.Options {
-	return b.opts.Topic.Resolve(image.Config(meta.TopicResource(name)))
+	opts := b.opts.Topic.Resolve(image.Config(meta.TopicResource(name)))
+	opts.Inflating = b.inflating
+	return opts
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"path"
+	"runtime"
 
 	"github.com/ottla-io/ottla/internal/cluster/controller"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
@@ -20,6 +21,7 @@ import (
 func Open(ctx context.Context, opts Options) (*Broker, error) {
 	opts = opts.withDefaults()
 	b := &Broker{opts: opts, log: opts.Log, deleter: newDeleter(), pinned: make(chan struct{}, 1)}
+	b.inflating = make(chan struct{}, min(max(runtime.GOMAXPROCS(0), 2), inflatingMax))
 	if cache, ok := opts.FS.(descriptors); ok {
 		cache.Rebuildable(isIndex)
 		cache.OnPinned(b.onPinned)
@@ -54,6 +56,9 @@ func (b *Broker) onPinned() {
 	default:
 	}
 }
+
+// inflatingMax is how many batches are decompressed at a time at most: each may take some 50 MiB.
+const inflatingMax = 8
 
 // isIndex says that a file is made again from its segment's log when it is damaged, so that its unsynced writes need not
 // hold a descriptor: 10,000 partitions have 20,000 such files.

@@ -31,6 +31,10 @@ func (o *Options) validate(pr *Produce, checks batch.Checks) error {
 	if b.IsControl() {
 		checks.Keys = false
 	}
+	checks.Limit.Bytes = max(inflatedMin, 4*o.MaxMessageBytes)
+	if b.Decompresses(&checks) {
+		defer o.inflate()()
+	}
 	report, err := b.Validate(&checks)
 	if err != nil {
 		return err
@@ -45,6 +49,18 @@ func (o *Options) validate(pr *Produce, checks batch.Checks) error {
 	}
 	pr.Records = b
 	return o.checkSize(b)
+}
+
+// inflatedMin is how large a batch may always be when it is decompressed, in bytes.
+const inflatedMin = 16 << 20
+
+// inflate waits for a place to decompress a batch at, and returns what gives it back.
+func (o *Options) inflate() (done func()) {
+	if o.Inflating == nil {
+		return func() {}
+	}
+	o.Inflating <- struct{}{}
+	return func() { <-o.Inflating }
 }
 
 // onlyBatch is the one batch that records must be. A remainder that is no batch is refused too; Kafka ignores it.

@@ -45,7 +45,7 @@ func (b Batch) Validate(checks *Checks) (Report, error) {
 	if b.Codec() == CodecNone {
 		return b.walk(b.Records(), checks)
 	}
-	if !b.mustDecompress(checks) {
+	if !b.Decompresses(checks) {
 		return Report{MaxTimestamp: b.MaxTimestamp(), MaxTimestampDelta: b.LastOffsetDelta()}, nil
 	}
 	buffer := buffers.Get().(*[]byte)
@@ -63,10 +63,10 @@ func (b Batch) Validate(checks *Checks) (Report, error) {
 // buffers are idle memory for records that are decompressed only to be looked at.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// mustDecompress reports whether the checks cannot be made by the header.
-func (b Batch) mustDecompress(checks *Checks) bool {
-	return checks.Deep || checks.Keys ||
-		checks.Timestamps && (checks.outside(b.BaseTimestamp()) || checks.outside(b.MaxTimestamp()))
+// Decompresses reports whether Validate looks into compressed records, since the checks cannot be made by the header.
+func (b Batch) Decompresses(checks *Checks) bool {
+	return b.Codec() != CodecNone && (checks.Deep || checks.Keys ||
+		checks.Timestamps && (checks.outside(b.BaseTimestamp()) || checks.outside(b.MaxTimestamp())))
 }
 
 func (c *Checks) outside(timestamp int64) bool {

@@ -69,8 +69,9 @@ func reference() []byte {
 	}
 	fmt.Fprintf(&b, "\nA request of another key or version closes the connection, as in Kafka, save that ApiVersions of an unknown version is\n"+
 		"answered at version 0 with `UNSUPPORTED_VERSION` and this table. A body with more than %d array elements and tagged\n"+
-		"fields, or one that would decode to more than %d KiB and %d times its size, is refused.\n",
-		MaxElements, freeCost>>10, maxCostRatio)
+		"fields, or one that would decode to more than %d KiB and %d times its size, is refused; so is one whose answers, some\n"+
+		"%d bytes for each element, would make that %d KiB more.\n",
+		MaxElements, freeCost>>10, maxCostRatio, answerCost, answerFree>>10)
 	b.WriteString("\n## What is missing, and why\n\n| key | API | what | why |\n| --: | :-- | :-- | :-- |\n")
 	for _, g := range Ledger() {
 		fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", g.Key, Name(g.Key), g.What, g.Why)
