@@ -35,7 +35,11 @@ var errCheckpoint = errors.New("malformed checkpoint")
 const checkpointMax = 4_000_000
 
 // parseCheckpoint reads a version, a count and that many lines "topic partition offset". One wrong line makes the whole file wrong.
+// A file of no bytes has no entries: Kafka makes each checkpoint so before it first writes it.
 func parseCheckpoint(content []byte) (checkpoint, error) {
+	if len(content) == 0 {
+		return checkpoint{}, nil
+	}
 	lines := bytes.Split(content, []byte("\n"))
 	if len(lines) < 2 || string(bytes.TrimSpace(lines[0])) != "0" {
 		return nil, fmt.Errorf("%w: line 1 is not the version 0", errCheckpoint)

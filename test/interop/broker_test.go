@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -52,6 +53,9 @@ func startAt(t *testing.T, dir string, settings ...string) (*exec.Cmd, string) {
 		args = append(args, "--set", s)
 	}
 	cmd := exec.Command(binary, args...)
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(s string) bool { // the broker would take these for settings
+		return strings.HasPrefix(s, "OTTLA_") || strings.HasPrefix(s, "KAFKA_")
+	})
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -61,7 +61,7 @@ func TestJavaTools(t *testing.T) {
 	}
 
 	configs := func(args ...string) string {
-		return javaTool(t, "", "kafka.admin.ConfigCommand", append([]string{"--bootstrap-server", addr}, args...)...)
+		return javaTool(t, "", tools+"ConfigCommand", append([]string{"--bootstrap-server", addr}, args...)...)
 	}
 	has(t, configs("--alter", "--topic", "orders", "--add-config", "max.message.bytes=5000"), "Completed updating config")
 	has(t, configs("--describe", "--topic", "orders"), "max.message.bytes=5000", "retention.ms=3600000")

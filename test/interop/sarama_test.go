@@ -23,6 +23,7 @@ func (s shopify) config() *sarama.Config {
 	c.Producer.MaxMessageBytes = 8 << 20
 	c.Producer.Partitioner = sarama.NewManualPartitioner
 	c.Consumer.Return.Errors = true
+	c.Consumer.MaxWaitTime = 50 * time.Millisecond // Close waits for the fetch in flight
 	return c
 }
 

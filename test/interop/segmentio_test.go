@@ -67,7 +67,9 @@ func (s segmentio) Produce(ctx context.Context, topic string, opts produceOption
 }
 
 func (s segmentio) Consume(ctx context.Context, topic string, from int64, n int) ([]record, error) {
-	r := kafka.NewReader(kafka.ReaderConfig{Brokers: []string{s.addr}, Topic: topic, MaxBytes: 10 << 20})
+	// Close waits for the fetch in flight, and the reader begins the next as soon as it has one's records: with
+	// its default of 10 s every reader would be idle that long.
+	r := kafka.NewReader(kafka.ReaderConfig{Brokers: []string{s.addr}, Topic: topic, MaxBytes: 10 << 20, MaxWait: 50 * time.Millisecond})
 	defer r.Close()
 	if err := r.SetOffset(from); err != nil {
 		return nil, err
