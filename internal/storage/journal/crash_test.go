@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"github.com/ottla-io/ottla/internal/protocol/batch"
@@ -51,7 +52,10 @@ func (w *world) crash(when string) (*vfs.Mem, []*part) {
 func (w *world) crashReplay(disk *vfs.Mem) *vfs.Mem {
 	left := disk
 	at, n := w.rng.IntN(12), 0
+	var mu sync.Mutex // segments are synced several at a time
 	disk.OnOp(func(vfs.Op) {
+		mu.Lock()
+		defer mu.Unlock()
 		if n++; n == at+1 {
 			left = disk.CrashClone(vfs.CrashOptions{Keep: w.rng.IntN(101), Rand: w.rng})
 		}

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -40,19 +41,26 @@ type part struct {
 	journal *journal.Journal
 	options log.Options // the zero value: settings
 
-	history []written    // from start on
-	start   batch.Offset // as checkpointed
-	point   batch.Offset // the recovery point, as checkpointed
-	acked   batch.Offset
-	cutting batch.Offset // -1, or where a truncation under way cuts
+	history  []written    // from start on
+	start    batch.Offset // as checkpointed
+	point    batch.Offset // the recovery point, as checkpointed
+	acked    batch.Offset
+	promises sync.Mutex   // of acked: settling runs beside commits
+	cutting  batch.Offset // -1, or where a truncation under way cuts
 }
 
 func (p *part) Settle() error {
 	end, err := p.log.Sync()
 	if err == nil {
-		p.acked = max(p.acked, end)
+		p.promise(end)
 	}
 	return err
+}
+
+func (p *part) promise(end batch.Offset) {
+	p.promises.Lock()
+	defer p.promises.Unlock()
+	p.acked = max(p.acked, end)
 }
 
 func (p *part) open(files vfs.FS, j *journal.Journal) (err error) {
@@ -223,7 +231,7 @@ func (c *commits) commit(j *journal.Journal, parts []*part) error {
 	for i, t := range tails {
 		t.Done(err == nil)
 		if err == nil {
-			taken[i].acked = max(taken[i].acked, t.End)
+			taken[i].promise(t.End)
 		}
 	}
 	if errors.Is(err, journal.ErrFull) || errors.Is(err, journal.ErrOff) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -218,15 +219,17 @@ func TestReplayFaults(t *testing.T) {
 	base := mem.CrashClone(vfs.CrashOptions{Keep: 0})
 	for n := int64(1); ; n++ {
 		disk := base.CrashClone(vfs.CrashOptions{Keep: 0})
-		hit := false
+		var hit atomic.Bool
 		fail := vfs.FailNth(n, func(vfs.Op) bool { return true }, syscall.EIO)
 		faulty := vfs.Faulty(disk, func(op vfs.Op) error {
 			err := fail(op)
-			hit = hit || err != nil
+			if err != nil {
+				hit.Store(true)
+			}
 			return err
 		})
 		first, err := journal.Replay(faulty, topicOf(faulty))
-		if !hit {
+		if !hit.Load() {
 			if err != nil {
 				t.Fatal(err)
 			}
