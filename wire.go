@@ -50,7 +50,10 @@ func loadConfig(opts Options) (*config.Config, error) {
 }
 
 // openFilesShare is the part of the process's limit of descriptors that the data directory's files may have.
-const openFilesShare = 4
+const (
+	openFilesShare = 4
+	openFilesMin   = 64
+)
 
 // files opens the data directory. lock says whether it wants locking.
 func (s *Server) files(opts Options) (files vfs.FS, lock bool, err error) {
@@ -66,7 +69,7 @@ func (s *Server) files(opts Options) (files vfs.FS, lock bool, err error) {
 		return nil, false, fmt.Errorf("data directory %s: %w", s.dataDir, err)
 	}
 	s.disk = disk
-	return vfs.Cache(disk, max(openFilesMax()/openFilesShare, 64)), true, nil
+	return vfs.Cache(disk, max(openFilesMax()/openFilesShare, openFilesMin)), true, nil
 }
 
 // nodeID is the node id of the settings, or the data directory's where they have none, or 1.
@@ -184,7 +187,7 @@ func (s *Server) serverOptions(handlers *api.API) server.Options {
 	o := server.Options{
 		Handler: handlers, Log: s.log, Observer: s.metrics,
 		MaxFrame:            c.Int("socket.request.max.bytes"),
-		MaxConnections:      c.Int("max.connections"),
+		MaxConnections:      min(c.Int("max.connections"), connectionsMax(openFilesMax())),
 		MaxConnectionsPerIP: c.Int("max.connections.per.ip"),
 		QueuedMaxBytes:      c.Long("queued.max.request.bytes"),
 		IdleTimeout:         c.Millis("connections.max.idle.ms"),
@@ -196,6 +199,13 @@ func (s *Server) serverOptions(handlers *api.API) server.Options {
 		o.IdleTimeout = math.MaxInt64
 	}
 	return o
+}
+
+// connectionsMax is how many connections a process with a limit of files descriptors may have: all that the data directory's files do not
+// take, but for an eighth, which unsynced files above their share, and connections that are refused, have. Without descriptors of its own the
+// storage could write nothing.
+func connectionsMax(files int) int {
+	return max(files-max(files/openFilesShare, openFilesMin)-max(files/8, openFilesMin), openFilesMin)
 }
 
 // requestMemory is a quarter of the memory that this process may use, between 64 MiB and 1 GiB; 256 MiB if nobody says.

@@ -44,6 +44,8 @@ type slot struct {
 		retired bool
 		// there: it has a directory.
 		there bool
+		// waits: it could not be opened when it was last tried, for want of room or descriptors.
+		waits bool
 		// clean: its directory needs no recovery.
 		clean bool
 	}

@@ -76,12 +76,17 @@ func (b *Broker) touch(s *slot) (*partition.Partition, error) {
 	}
 	p, err := b.openLocked(s, image, placed.LeaderEpoch)
 	if err == nil {
+		s.mu.waits = false
 		return p, nil
 	}
-	b.log.Error("partition is offline: it cannot be opened", "partition", s.id, "dir", s.dir(), "err", err)
 	f := &failure{fmt.Errorf("%w: %s cannot be opened: %w", kerr.KafkaStorageError, s.id, err)}
-	if !passes(err) {
+	switch {
+	case !passes(err):
+		b.log.Error("partition is offline: it cannot be opened", "partition", s.id, "dir", s.dir(), "err", err)
 		s.failed.Store(f)
+	case !s.mu.waits:
+		b.log.Warn("partition cannot be opened now; whoever asks for it next tries again", "partition", s.id, "dir", s.dir(), "err", err)
+		s.mu.waits = true
 	}
 	return nil, f.err
 }

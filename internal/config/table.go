@@ -68,7 +68,7 @@ var networkSettings = []Setting{
 		Doc: "How many requests may wait for a thread."},
 	{Name: "queued.max.request.bytes", Type: Long, Default: "-1", Check: unlimitedOr(atLeast(1)),
 		Doc: "Memory for requests in bytes; -1 chooses from the memory there is."},
-	{Name: "max.connections", Type: Int, Default: maxInt, Check: atLeast(0), Doc: "The most connections at a time."},
+	{Name: "max.connections", Type: Int, Default: maxInt, Check: atLeast(0), Doc: "The most connections at a time; never more than leave descriptors for files."},
 	{Name: "max.connections.per.ip", Type: Int, Default: maxInt, Check: atLeast(0), Doc: "The most connections of one address at a time."},
 	{Name: "max.connections.per.ip.overrides", Type: String, Default: "", Ignored: later("connection limits of single addresses"),
 		Doc: "Other limits for some addresses."},
