@@ -69,7 +69,7 @@ func freeAddr(t *testing.T) string {
 func startBroker(t *testing.T, dir, addr string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(binary, "start", "--data", dir, "--listen", addr, "--admin", "off",
-		"--set", "log.flush.offset.checkpoint.interval.ms=300")
+		"--set", "log.flush.offset.checkpoint.interval.ms=300", "--set", "log.journal.bytes=4194304")
 	cmd.Env = []string{} // OTTLA_* are settings, and the test's own variables are not
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()

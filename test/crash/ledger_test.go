@@ -15,7 +15,7 @@ import (
 
 const (
 	topic      = "ledger"
-	partitions = 4
+	partitions = 16
 	producers  = 3
 	burst      = 10 // records a producer sends at once
 )
