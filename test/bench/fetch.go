@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"runtime"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 )
@@ -192,16 +195,30 @@ func sendOnSchedule(addr string, rate, total int, schedule chan<- time.Time) err
 		}
 		answers <- nil
 	}()
-	tick := time.NewTicker(time.Second / time.Duration(rate))
-	defer tick.Stop()
-	for range total {
-		at := <-tick.C
+	runtime.LockOSThread() // for nanosleep: Go's own timers are late by up to a millisecond in an idle process
+	defer runtime.UnlockOSThread()
+	began := now()
+	for i := range total {
+		at := began.Add(time.Duration(i+1) * time.Second / time.Duration(rate))
+		if err := sleepUntil(at); err != nil {
+			return err
+		}
 		schedule <- at
 		if _, err := conn.Write(frame); err != nil {
 			return err
 		}
 	}
 	return <-answers
+}
+
+func sleepUntil(at time.Time) error {
+	for left := at.Sub(now()); left > 0; left = at.Sub(now()) {
+		t := unix.NsecToTimespec(int64(left))
+		if err := unix.Nanosleep(&t, nil); err != nil && !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+	return nil
 }
 
 // receiveAll fetches until total records came; the first fifth warms up and is not timed.
