@@ -17,7 +17,8 @@ const sendfileMin = 64 << 10
 var noOffsets = partition.Offsets{Start: -1, HighWatermark: -1, LastStable: -1, End: -1}
 
 // read takes what the partitions have now and reports whether that is reason to answer before the deadline: enough bytes, an error, a
-// divergence, or nothing to wait for (Kafka's ReplicaManager.fetchMessages).
+// divergence, or nothing to wait for (Kafka's ReplicaManager.fetchMessages); nor is there at the end of a segment that is not the last
+// (DelayedFetch.tryComplete).
 func (r *fetchReply) read() (enough bool) {
 	left, whole, got := r.maxBytes, true, 0
 	for i := range r.parts {
@@ -26,7 +27,7 @@ func (r *fetchReply) read() (enough bool) {
 		if r.header.Version < 10 {
 			p.refuseZstd()
 		}
-		if p.err != nil || p.diverges {
+		if p.err != nil || p.diverges || p.data.More() {
 			enough = true
 		}
 		if n := p.data.Len(); n > 0 {

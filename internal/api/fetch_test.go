@@ -236,6 +236,32 @@ func TestFetchWaits(t *testing.T) {
 	}
 }
 
+// TestFetchSegmentEnd: a fetch that ends only because its segment does is answered at once, whatever fetch.min.bytes is:
+// there is more for the next one (Kafka's DelayedFetch.tryComplete, case C).
+func TestFetchSegmentEnd(t *testing.T) {
+	t.Parallel()
+	a := newTestAPI(t)
+	id := a.node.create("t", 1)
+	size := len(records(t, 0, 1, 100))
+	a.node.opts.Log.SegmentBytes = int64(size) // one batch fills a segment
+	for range 2 {
+		a.call(produceRequest(13, 1, "", id, records(t, 0, 1, 100)))
+	}
+	m := fetchRequest(13, "t", id, 0)
+	m.MinBytes = int32(10 * size)
+	if got := a.fetchOne(m); len(got.RecordBatches) != size {
+		t.Errorf("%d bytes; want the %d of the first segment", len(got.RecordBatches), size)
+	}
+	m.Topics[0].Partitions[0].FetchOffset = 1
+	replies, err := a.begin(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.poll(m, replies[0], partition.NewWaiter()) != nil {
+		t.Error("the last segment was answered before there were min bytes")
+	}
+}
+
 func TestFetchDeadline(t *testing.T) {
 	t.Parallel()
 	a := newTestAPI(t)

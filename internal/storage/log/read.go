@@ -16,10 +16,15 @@ type Range struct {
 	seg *segment.Segment
 	pos int64
 	n   int
+	// more: the range ends with its segment, and the next one holds what was asked for too.
+	more bool
 }
 
 // Len is the number of bytes.
 func (r *Range) Len() int { return r.n }
+
+// More reports whether the range ends only because its segment does: a read from there on gets more at once.
+func (r *Range) More() bool { return r.more }
 
 // ReadAt fills dst from byte off of the range on; like io.ReaderAt, it gives io.EOF at the range's end.
 func (r *Range) ReadAt(dst []byte, off int64) (int, error) {
@@ -169,6 +174,7 @@ func (l *Log) readSegment(w window, i int, r *Range, from, limit batch.Offset, m
 	}
 	r.pos, r.n = pos, int(min(int64(max), end-pos))
 	if int64(r.n) == end-pos {
+		r.more = i+1 < len(w.segs) && w.segs[i+1].Base() < limit
 		if exact && seg == w.active {
 			l.hints.put(seg, limit, end) // the reader goes on here
 		}
