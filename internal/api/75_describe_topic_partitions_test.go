@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -36,14 +35,12 @@ func summary(resp *kmsg.DescribeTopicPartitionsResponse) string {
 	var parts []string
 	for _, rt := range resp.Topics {
 		text := *rt.Topic + "["
-		var textSb38 strings.Builder
 		for i, p := range rt.Partitions {
 			if i > 0 {
-				textSb38.WriteString(" ")
+				text += " "
 			}
-			textSb38.WriteString(strconv.Itoa(int(p.Partition)))
+			text += fmt.Sprint(p.Partition)
 		}
-		text += textSb38.String()
 		text += "]"
 		if rt.ErrorCode != 0 {
 			text = fmt.Sprintf("%s!%d", *rt.Topic, rt.ErrorCode)

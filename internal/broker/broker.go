@@ -90,11 +90,13 @@ type Broker struct {
 	space    *space
 	ids      producerIDs
 
-	dead       atomic.Pointer[failure] // why the directory is offline
-	closing    atomic.Bool
-	inflating  chan struct{} // see partition.Options
-	pinned     chan struct{} // unsynced files hold too many descriptors
-	recovering atomic.Int64
+	dead    atomic.Pointer[failure] // why the directory is offline
+	closing atomic.Bool
+	// checkpoints orders those who write them, and has the partitions that the files on disk may name.
+	checkpoints checkpointed
+	inflating   chan struct{} // see partition.Options
+	pinned      chan struct{} // unsynced files hold too many descriptors
+	recovering  atomic.Int64
 
 	stopped context.Context // ends when Close begins
 	stop    context.CancelFunc

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
@@ -119,6 +120,37 @@ func readCheckpoint(files vfs.FS, name string, report func(error)) (checkpoint, 
 		return checkpoint{}, nil
 	}
 	return c, nil
+}
+
+// checkpointed is what the checkpoint files on disk have.
+type checkpointed struct {
+	mu struct {
+		sync.Mutex
+		keys map[partitionKey]bool
+	}
+}
+
+// note adds the partitions of a file.
+func (c *checkpointed) note(of checkpoint) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.noteLocked(of)
+}
+
+func (c *checkpointed) noteLocked(of checkpoint) {
+	if c.mu.keys == nil {
+		c.mu.keys = map[partitionKey]bool{}
+	}
+	for k := range of {
+		c.mu.keys[k] = true
+	}
+}
+
+// has says whether a file may have an entry for k.
+func (c *checkpointed) has(k partitionKey) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.mu.keys[k]
 }
 
 // put sets a partition's offset; 0 is what a partition without an entry has.

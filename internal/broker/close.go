@@ -6,9 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/twmb/franz-go/pkg/kerr"
-
 	"github.com/ottla-io/ottla/internal/partition"
+	"github.com/twmb/franz-go/pkg/kerr"
 )
 
 // errUnclean says why a stop was not a clean one; the next start recovers.
@@ -151,6 +150,8 @@ func (s *slot) facts() (facts, bool) {
 // writeCheckpoints writes the recovery points, log starts and high watermarks, as Kafka has them. Partitions that nobody has touched keep what the
 // files said before.
 func (b *Broker) writeCheckpoints() error {
+	b.checkpoints.mu.Lock()
+	defer b.checkpoints.mu.Unlock()
 	recovery, starts, marks := checkpoint{}, checkpoint{}, checkpoint{}
 	b.table.Load().all(func(s *slot) {
 		k := s.key()
@@ -164,11 +165,33 @@ func (b *Broker) writeCheckpoints() error {
 		marks.put(k, highWatermark)
 	})
 	recovery.put(metadataKey, b.control.Image().Version+1)
-	return errors.Join(
+	for _, c := range []checkpoint{recovery, starts, marks} {
+		b.checkpoints.noteLocked(c)
+	}
+	err := errors.Join(
 		writeSmall(b.opts.FS, recoveryPointFile, recovery.encode()),
 		writeSmall(b.opts.FS, startOffsetFile, starts.encode()),
 		writeSmall(b.opts.FS, highWatermarkFile, marks.encode()),
 	)
+	if err == nil {
+		b.checkpoints.mu.keys = nil
+		for _, c := range []checkpoint{recovery, starts, marks} {
+			b.checkpoints.noteLocked(c)
+		}
+	}
+	return err
+}
+
+// forgetOld writes the checkpoints anew if they may have an entry of a deleted topic for s, which has no directory yet: after a crash the new
+// topic's records would be judged by the old one's log start and recovery point.
+func (b *Broker) forgetOld(s *slot) error {
+	if s.mu.there || !b.checkpoints.has(s.key()) {
+		return nil
+	}
+	if err := b.writeCheckpoints(); err != nil {
+		return fmt.Errorf("write checkpoints without those of the old %s: %w", s.id, err)
+	}
+	return nil
 }
 
 var _ partition.Syncer = (*syncer)(nil)

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kerr"
-
 	"github.com/ottla-io/ottla/internal/cluster/meta"
 	"github.com/ottla-io/ottla/internal/partition"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
 	"github.com/ottla-io/ottla/internal/storage/journal"
+	"github.com/ottla-io/ottla/internal/storage/log"
+	"github.com/twmb/franz-go/pkg/kerr"
 )
 
 // Partition finds a partition that this broker hosts and opens it on first touch. Errors are *kerr.Error, perhaps wrapped:
@@ -97,6 +97,9 @@ func (b *Broker) openLocked(s *slot, image *meta.Image, epoch batch.Epoch) (*par
 	if err := b.clearDir(s); err != nil {
 		return nil, err
 	}
+	if err := b.forgetOld(s); err != nil {
+		return nil, err
+	}
 	opts := b.topicOptionsIn(image, s.id.Topic)
 	p, err := partition.Open(b.opts.FS, s.dir(), s.id, b.Now(), partition.OpenOptions{
 		Options: opts, Clean: s.mu.clean || !s.mu.there,
@@ -109,6 +112,7 @@ func (b *Broker) openLocked(s *slot, image *meta.Image, epoch batch.Epoch) (*par
 	if err := p.Lead(b.Now(), epoch); err != nil {
 		return nil, errors.Join(err, p.Close(false))
 	}
+	b.reportRecovery(s, p.Recovery())
 	s.mu.there = true
 	s.open.Store(p)
 	b.settle(s, p, image)
@@ -116,6 +120,21 @@ func (b *Broker) openLocked(s *slot, image *meta.Image, epoch batch.Epoch) (*par
 		p.Fail(err)
 	}
 	return p, nil
+}
+
+// reportRecovery says what a partition has lost, if anything.
+func (b *Broker) reportRecovery(s *slot, r log.Recovery) {
+	if r.Missing > 0 {
+		b.log.Error("acknowledged records are missing: the log ends before its recovery point", "partition", s.id, "dir", s.dir(),
+			"end", s.known.recoveryPoint-batch.Offset(r.Missing), "recovery point", s.known.recoveryPoint, "missing", r.Missing)
+	}
+	if r.Cut > 0 {
+		why := "segments behind the end"
+		if r.Bad != nil {
+			why = r.Bad.Error()
+		}
+		b.log.Warn("log was cut where it is not whole, past its recovery point", "partition", s.id, "dir", s.dir(), "bytes", r.Cut, "why", why)
+	}
 }
 
 // settle gives p what changed since image: whoever followed the change may have looked before p was shown.

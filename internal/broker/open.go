@@ -154,6 +154,10 @@ func (b *Broker) openMetadata(top *top) error {
 	if err != nil {
 		return fmt.Errorf("open the metadata log: %w", err)
 	}
+	if missing := b.metadata.Recovery().Missing; missing > 0 && top.hasMetadata {
+		return fmt.Errorf("metadata log %s ends at offset %d, its recovery point is %d: topics and settings would be forgotten; restore the directory "+
+			"from a copy", dir, b.metadata.End(), top.recoveryPoints[metadataKey])
+	}
 	journal := controller.NewLocal(b.metadata, b.opts.Clock)
 	if b.control, err = controller.Open(journal, state, b.published); err != nil {
 		return err
@@ -206,6 +210,9 @@ func (b *Broker) readTop(lastEpoch int64) (*top, error) {
 		if t.manifest, err = readManifest(files, lastEpoch, report); err != nil {
 			return nil, err
 		}
+	}
+	for _, c := range []checkpoint{t.recoveryPoints, t.starts, t.highWatermarks} {
+		b.checkpoints.note(c)
 	}
 	entries, err := files.ReadDir(".")
 	if err != nil {

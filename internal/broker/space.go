@@ -8,9 +8,8 @@ import (
 	"os"
 	"sync/atomic"
 
-	"github.com/twmb/franz-go/pkg/kerr"
-
 	"github.com/ottla-io/ottla/internal/storage/vfs"
+	"github.com/twmb/franz-go/pkg/kerr"
 )
 
 // space watches the room on the disk. Below low, produces are refused until there is twice as much; a reserve file keeps a little

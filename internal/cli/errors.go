@@ -57,9 +57,11 @@ func inWords(err error, seeds string) string {
 	if errors.As(err, &parts) && len(parts.Errs) > 0 {
 		return inWords(parts.Errs[0].Err, seeds) // the others are mostly the same
 	}
-	if ke, ok := errors.AsType[*kerr.Error](err); ok {
+	var ke *kerr.Error
+	if errors.As(err, &ke) {
 		if hint, ok := hints[ke]; ok {
-			if _, ok := errors.AsType[*brokerError](err); ok {
+			var said *brokerError
+			if errors.As(err, &said) {
 				return err.Error() + "; " + hint
 			}
 			prefix, _, _ := strings.Cut(err.Error(), ke.Message)
@@ -71,7 +73,8 @@ func inWords(err error, seeds string) string {
 	if errors.As(err, &op) && op.Op == "dial" {
 		return fmt.Sprintf("no broker at %s: %v; start one with `ottla start`, or name another with -b HOST:PORT", seeds, op.Err)
 	}
-	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+	var dns *net.DNSError
+	if errors.As(err, &dns) {
 		return fmt.Sprintf("no broker at %s: the name %s is not known; name another with -b HOST:PORT", seeds, dns.Name)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {

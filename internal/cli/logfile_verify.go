@@ -42,7 +42,8 @@ func (v *verification) segment(name string) error {
 		all = append(all, seen{pos, b.BaseOffset(), b.LastOffset(), maxMs})
 		return nil
 	})
-	if wrong, ok := errors.AsType[*placeError](err); ok {
+	var wrong *placeError
+	if errors.As(err, &wrong) {
 		v.problem(name, "%v", wrong)
 	} else if err != nil {
 		return err

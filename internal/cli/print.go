@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -87,7 +86,7 @@ func size(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }
 func joinInts(ids []int32) string {
 	text := make([]string, len(ids))
 	for i, id := range ids {
-		text[i] = strconv.Itoa(int(id))
+		text[i] = fmt.Sprint(id)
 	}
 	return strings.Join(text, ",")
 }

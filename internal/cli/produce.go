@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -213,7 +212,7 @@ func (p *production) summary() {
 
 func span(first, last int64) string {
 	if first == last {
-		return strconv.FormatInt(first, 10)
+		return fmt.Sprint(first)
 	}
 	return fmt.Sprintf("%d-%d", first, last)
 }

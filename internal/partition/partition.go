@@ -97,6 +97,9 @@ type Partition struct {
 	}
 }
 
+// Recovery says what Open found and did to the log.
+func (p *Partition) Recovery() log.Recovery { return p.log.Recovery() }
+
 // ID is the partition's name.
 func (p *Partition) ID() ID { return p.id }
 

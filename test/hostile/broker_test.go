@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -84,7 +85,10 @@ func start(t *testing.T, dir string, args ...string) *broker {
 // tryStart starts a broker by a wrapper command (nil: none). An error says that it ended before it was ready.
 func tryStart(t *testing.T, dir string, wrapper []string, args ...string) (*broker, error) {
 	t.Helper()
-	line := append(append([]string{}, wrapper...), exe, "start", "--data", dir, "--listen", "127.0.0.1:0", "--admin", "off")
+	line := append(append([]string{}, wrapper...), exe, "start", "--data", dir, "--admin", "off")
+	if !slices.Contains(args, "--listen") && !slices.Contains(args, "--config") {
+		line = append(line, "--listen", "127.0.0.1:0")
+	}
 	line = append(line, args...)
 	b := &broker{cmd: exec.Command(line[0], line[1:]...), dir: dir, log: &logged{}, dead: make(chan struct{})}
 	b.cmd.Stderr = b.log
@@ -183,10 +187,8 @@ func (b *broker) rss(t *testing.T) int64 {
 // client is a client with small patience.
 func (b *broker) client(t *testing.T, opts ...kgo.Opt) *kgo.Client {
 	t.Helper()
-	opts = append([]kgo.Opt{
-		kgo.SeedBrokers(b.addr), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.DisableIdempotentWrite(),
-		kgo.RecordRetries(3), kgo.RetryTimeout(5 * time.Second), kgo.MetadataMinAge(10 * time.Millisecond),
-	}, opts...)
+	opts = append([]kgo.Opt{kgo.SeedBrokers(b.addr), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.DisableIdempotentWrite(),
+		kgo.RecordRetries(3), kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.RetryTimeout(5 * time.Second), kgo.MetadataMinAge(10 * time.Millisecond)}, opts...)
 	cl, err := kgo.NewClient(opts...)
 	if err != nil {
 		t.Fatal(err)
@@ -242,6 +244,9 @@ func (b *broker) consume(t *testing.T, topic string, partition int32) (values []
 			return values, err
 		}
 		for _, r := range fetches.Records() {
+			if r.Offset != int64(len(values)) { // no topic here has gaps
+				return values, fmt.Errorf("record %d has offset %d", len(values), r.Offset)
+			}
 			values = append(values, string(r.Value))
 			if r.Offset+1 >= end.Offset {
 				return values, nil
@@ -277,4 +282,27 @@ func numbered(n int) (values []string) {
 		values = append(values, fmt.Sprintf("value-%d", i))
 	}
 	return values
+}
+
+// topics lists the topics.
+func (b *broker) topics(t *testing.T) []string {
+	t.Helper()
+	list, err := kadm.NewClient(b.client(t)).ListTopics(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list.Names()
+}
+
+// checkpointed waits until the broker has written its checkpoints anew.
+func (b *broker) checkpointed(t *testing.T) {
+	t.Helper()
+	name := filepath.Join(b.dir, "recovery-point-offset-checkpoint")
+	before, _ := os.Stat(name) // it may not be there
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+		if now, err := os.Stat(name); err == nil && (before == nil || now.ModTime().After(before.ModTime())) {
+			return
+		}
+	}
+	t.Fatal("no checkpoint was written")
 }

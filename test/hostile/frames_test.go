@@ -161,10 +161,10 @@ func TestSlowFrames(t *testing.T) {
 // frames is how many frames the random attack sends.
 func frames(t *testing.T) int64 {
 	t.Helper()
-	if text := os.Getenv("OTTLA_HOSTILE_FRAMES"); text != "" {
+	if text := os.Getenv("HOSTILE_FRAMES"); text != "" {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			t.Fatalf("OTTLA_HOSTILE_FRAMES=%s is not a number", text)
+			t.Fatalf("HOSTILE_FRAMES=%s is not a number", text)
 		}
 		return n
 	}
@@ -274,7 +274,7 @@ func produceOf(topic string, partition int32, records []byte) *kmsg.ProduceReque
 	return req
 }
 
-func fetchOf(topic string, minBytes, waitMillis int32) *kmsg.FetchRequest {
+func fetchOf(topic string, minBytes int32, waitMillis int32) *kmsg.FetchRequest {
 	req := kmsg.NewPtrFetchRequest()
 	req.SetVersion(11)
 	req.MinBytes, req.MaxBytes, req.MaxWaitMillis, req.ReplicaID = minBytes, 1<<20, waitMillis, -1

@@ -120,7 +120,7 @@ func TestAmplification(t *testing.T) {
 	b := start(t, t.TempDir(), "--log-level", "error", "--set", "auto.create.topics.enable=false")
 	b.serves(t)
 	size := 2 << 20
-	if os.Getenv("OTTLA_HOSTILE_FRAMES") != "" {
+	if os.Getenv("HOSTILE_FRAMES") != "" {
 		size = 64 << 20
 	}
 	for name, f := range amplifiers(size) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ottla-io/ottla/internal/protocol/batch"
+	"github.com/ottla-io/ottla/internal/protocol/topic"
 	"github.com/ottla-io/ottla/internal/storage/log"
 )
 
@@ -119,8 +120,11 @@ func replay(cursor *batch.Cursor, bytes []byte, from batch.Offset, fn func(batch
 		if err == nil {
 			err = b.CheckCRC()
 		}
+		if err == nil && b.BaseOffset() > from {
+			err = fmt.Errorf("%w: a batch at offset %d follows", batch.ErrCorrupt, b.BaseOffset())
+		}
 		if err != nil {
-			return from, fmt.Errorf("metadata offset %d: %w", from, err)
+			return from, fmt.Errorf("%s, offset %d: %w", topic.Dir(topic.ClusterMetadata, 0), from, err)
 		}
 		if from, err = replayBatch(cursor, b, from, fn); err != nil {
 			return from, err

@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/twmb/franz-go/pkg/kerr"
-
 	"github.com/ottla-io/ottla/internal/protocol/topic"
+	"github.com/twmb/franz-go/pkg/kerr"
 )
 
 // NewTopic is one topic to create. Of Partitions with ReplicationFactor, and Assignments, one is given.

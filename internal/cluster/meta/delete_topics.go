@@ -1,9 +1,8 @@
 package meta
 
 import (
-	"github.com/twmb/franz-go/pkg/kerr"
-
 	"github.com/ottla-io/ottla/internal/protocol/topic"
+	"github.com/twmb/franz-go/pkg/kerr"
 )
 
 // TopicRef names a topic by its name or, where that is empty, by its id.

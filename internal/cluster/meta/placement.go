@@ -4,9 +4,8 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/twmb/franz-go/pkg/kerr"
-
 	"github.com/ottla-io/ottla/internal/protocol/topic"
+	"github.com/twmb/franz-go/pkg/kerr"
 )
 
 // unassigned is the directory of a replica whose broker chooses (Kafka's DirectoryId.UNASSIGNED).

@@ -3,9 +3,8 @@ package meta
 import (
 	"slices"
 
-	"github.com/twmb/franz-go/pkg/kerr"
-
 	"github.com/ottla-io/ottla/internal/protocol/batch"
+	"github.com/twmb/franz-go/pkg/kerr"
 )
 
 // RegisterBroker says that a broker process has come up and serves.

@@ -129,8 +129,9 @@ func TestValidateKeysAndTimestamps(t *testing.T) {
 			if !errors.Is(err, c.want) {
 				t.Fatalf("%v, %s: %v, want %v", codec, name, err, c.want)
 			}
+			var invalid *InvalidError
 			var bad []int32
-			if invalid, ok := errors.AsType[*InvalidError](err); ok {
+			if errors.As(err, &invalid) {
 				for _, r := range invalid.Records {
 					bad = append(bad, r.Index)
 				}

@@ -74,6 +74,7 @@ func (l *Log) open(now time.Time, opts OpenOptions) error {
 		}
 		end = opts.StartOffset
 	}
+	l.report.Missing = max(int64(opts.RecoveryPoint-end), 0)
 	l.finish(segs, end, opts)
 	return l.repairEpochs(end)
 }

@@ -41,7 +41,7 @@ func (l *Log) recover(now time.Time, first int, opts OpenOptions) (batch.Offset,
 		}
 		end = r.Next
 		if r.Bad != nil {
-			if err := l.cut(i+1, end, opts, r.Bad); err != nil {
+			if err := l.cut(i+1, r.Proven, opts, r.Bad); err != nil {
 				return 0, err
 			}
 			l.report.Cut += r.Size - r.Valid
@@ -55,7 +55,6 @@ func (l *Log) recover(now time.Time, first int, opts OpenOptions) (batch.Offset,
 			l.dirty.sealed = append(l.dirty.sealed, seg) // the walk saw the page cache, not the disk
 		}
 	}
-	l.report.Missing = max(int64(opts.RecoveryPoint-end), 0)
 	l.active().Resume()
 	return end, nil
 }

@@ -1,8 +1,6 @@
 package log
 
 import (
-	"slices"
-
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/storage/segment"
 )
@@ -42,11 +40,11 @@ func (l *Log) lastEpoch() (batch.Epoch, error) {
 		return epoch, nil
 	}
 	segs := *l.segs.Load()
-	for _, seg := range slices.Backward(segs) {
-		if seg.Size() == 0 {
+	for i := len(segs) - 1; i >= 0; i-- {
+		if segs[i].Size() == 0 {
 			continue
 		}
-		last, ok, err := seg.Last()
+		last, ok, err := segs[i].Last()
 		if ok {
 			return last.Epoch, nil
 		}

@@ -1,7 +1,6 @@
 package log_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -150,7 +149,7 @@ func TestLeftovers(t *testing.T) {
 						from = x.NextOffset()
 					}
 				}
-				if !bytes.Equal(got, c.want(all)) || l.End() != 9 {
+				if string(got) != string(c.want(all)) || l.End() != 9 {
 					t.Errorf("%d bytes up to %d, expected %d", len(got), l.End(), len(c.want(all)))
 				}
 				if got := logs(t, fs); !slices.Equal(got, c.logs) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/storage/vfs"
@@ -72,6 +73,9 @@ type Recovered struct {
 	Valid int64         // bytes of whole batches
 	Size  int64         // bytes of the file
 	Bad   *CorruptError // what stands at Valid, if anything does
+	// Proven is Next, but for a last batch that leaves a gap before it: no CRC covers its offset, and the next one not following on it
+	// may be the sign that it is wrong.
+	Proven batch.Offset
 }
 
 // Recover walks the whole log, checking every batch's CRC and that offsets rise from base on and stay below limit, and
@@ -84,7 +88,8 @@ func (s *Segment) Recover(limit batch.Offset, fn func(header batch.Batch)) (r Re
 	if r.Size, err = file.Size(); err != nil {
 		return r, fmt.Errorf("size of %s: %w", s.Name(Log), err)
 	}
-	r.Next = s.base
+	r.Next, r.Proven = s.base, s.base
+	limit = min(limit, s.base+math.MaxInt32+1) // see Holds
 	w := walk{file: file, end: r.Size, buf: make([]byte, min(recoverChunk, r.Size))}
 	b := newBuilder(s)
 	for w.pos < w.end {
@@ -98,6 +103,9 @@ func (s *Segment) Recover(limit batch.Offset, fn func(header batch.Batch)) (r Re
 		}
 		b.add(header, w.pos)
 		fn(header)
+		if r.Proven = r.Next; header.BaseOffset() == r.Next {
+			r.Proven = header.NextOffset()
+		}
 		r.Next = header.NextOffset()
 		w.pos += size
 	}

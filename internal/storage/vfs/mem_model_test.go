@@ -126,7 +126,9 @@ func (m *model) syncDir(t *rapid.T) {
 		t.Fatal(err)
 	}
 	m.durable = make(map[string]*modelFile)
-	maps.Copy(m.durable, m.entries)
+	for name, f := range m.entries {
+		m.durable[name] = f
+	}
 	clear(m.touched)
 }
 
