@@ -251,8 +251,10 @@ func TestTopicMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`ottla_topic_records_in_total{topic="counted"} 2`, `ottla_topic_bytes_out_total{topic="counted"} `,
-		`ottla_request_errors_total{api="CreateTopics",code="INVALID_TOPIC_EXCEPTION"} 1`} {
+	for _, want := range []string{
+		`ottla_topic_records_in_total{topic="counted"} 2`, `ottla_topic_bytes_out_total{topic="counted"} `,
+		`ottla_request_errors_total{api="CreateTopics",code="INVALID_TOPIC_EXCEPTION"} 1`,
+	} {
 		if !strings.Contains(string(body), "\n"+want) {
 			t.Errorf("metrics have no %s", want)
 		}

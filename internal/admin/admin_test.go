@@ -50,8 +50,10 @@ func fine() error { return nil }
 
 func TestHealth(t *testing.T) {
 	t.Parallel()
-	get := serve(t, Options{Metrics: NewMetrics("v1"), Healthy: fine, Ready: func() error { return errors.New("disk is full") },
-		Figures: func() Figures { return Figures{} }})
+	get := serve(t, Options{
+		Metrics: NewMetrics("v1"), Healthy: fine, Ready: func() error { return errors.New("disk is full") },
+		Figures: func() Figures { return Figures{} },
+	})
 	for path, want := range map[string]string{"/healthz": "200 ok\n", "/readyz": "503 disk is full\n", "/nowhere": "404 404 page not found\n"} {
 		if status, body := get(path); fmt.Sprint(status, " ", body) != want {
 			t.Errorf("%s: got %d %s", path, status, body)
@@ -85,9 +87,11 @@ func TestMetrics(t *testing.T) {
 	m.Produced("t", 10, 700)
 	m.Fetched("t", 300)
 	get := serve(t, Options{Metrics: m, Healthy: fine, Ready: fine, Figures: func() Figures {
-		return Figures{Hosted: 3, Opened: 2, Offline: 1, Controller: true, Brokers: 1, DiskFree: 5, DiskTotal: 10, RequestMemory: 77,
+		return Figures{
+			Hosted: 3, Opened: 2, Offline: 1, Controller: true, Brokers: 1, DiskFree: 5, DiskTotal: 10, RequestMemory: 77,
 			Topics: []TopicFigures{{"t", 2}},
-			Logs:   []LogFigures{{"t", 0, 40, 2}, {"t", 1, 2, 1}, {"u", 0, 7, 0}}}
+			Logs:   []LogFigures{{"t", 0, 40, 2}, {"t", 1, 2, 1}, {"u", 0, 7, 0}},
+		}
 	}})
 	status, body := get("/metrics")
 	if status != 200 {
@@ -148,8 +152,10 @@ func TestTopicsAreBounded(t *testing.T) {
 		return figures
 	}})
 	_, body := get("/metrics")
-	for series, most := range map[string]int{"ottla_topic_records_in_total{": topicsMax + 1, "ottla_topic_log_size_bytes{": topicsMax + 1,
-		"kafka_topic_partitions{": topicsMax, "kafka_log_log_size{": partitionsMax} {
+	for series, most := range map[string]int{
+		"ottla_topic_records_in_total{": topicsMax + 1, "ottla_topic_log_size_bytes{": topicsMax + 1,
+		"kafka_topic_partitions{": topicsMax, "kafka_log_log_size{": partitionsMax,
+	} {
 		if n := strings.Count(body, "\n"+series); n == 0 || n > most {
 			t.Errorf("%d of %s, want at most %d", n, series, most)
 		}

@@ -71,22 +71,30 @@ func NewMetrics(version string) *Metrics {
 	}
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
-		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ottla_request_duration_seconds", Buckets: latencies,
-			Help: "Time from a request's last byte read to its response written, by API; waiting that the client asked for is in it."}, []string{"api"}),
+		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "ottla_request_duration_seconds", Buckets: latencies,
+			Help: "Time from a request's last byte read to its response written, by API; waiting that the client asked for is in it.",
+		}, []string{"api"}),
 		in:      counter("ottla_request_bytes_total", "Bytes of requests, by API.", "api"),
 		out:     counter("ottla_response_bytes_total", "Bytes of responses, by API.", "api"),
 		errors:  counter("ottla_request_errors_total", "Errors in responses, one for each topic, partition or response that had one, by API and Kafka's error code.", "api", "code"),
 		open:    prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ottla_connections", Help: "Open connections, by listener."}, []string{"listener"}),
 		opened:  counter("ottla_connections_opened_total", "Connections opened, by listener.", "listener"),
 		refused: counter("ottla_connections_refused_total", "Connections closed by the broker, by listener and reason.", "listener", "reason"),
-		syncTook: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "ottla_fsync_duration_seconds", Buckets: latencies,
-			Help: "Time of each fsync of a partition."}),
-		syncFor: prometheus.NewCounter(prometheus.CounterOpts{Name: "ottla_fsync_appends_total",
-			Help: "Appends that fsyncs covered; divided by ottla_fsync_duration_seconds_count, how many share one."}),
+		syncTook: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "ottla_fsync_duration_seconds", Buckets: latencies,
+			Help: "Time of each fsync of a partition.",
+		}),
+		syncFor: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "ottla_fsync_appends_total",
+			Help: "Appends that fsyncs covered; divided by ottla_fsync_duration_seconds_count, how many share one.",
+		}),
 		syncErrs: prometheus.NewCounter(prometheus.CounterOpts{Name: "ottla_fsync_errors_total", Help: "Failed fsyncs; each takes the data directory offline."}),
 	}
-	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "ottla_build_info", Help: "The build, as labels.",
-		ConstLabels: prometheus.Labels{"version": cmp.Or(version, "unknown"), "go": runtime.Version()}})
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "ottla_build_info", Help: "The build, as labels.",
+		ConstLabels: prometheus.Labels{"version": cmp.Or(version, "unknown"), "go": runtime.Version()},
+	})
 	build.Set(1)
 	m.registry.MustRegister(m.took, m.in, m.out, m.errors, m.open, m.opened, m.refused, m.syncTook, m.syncFor, m.syncErrs, build, &m.topics,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

@@ -52,14 +52,22 @@ var topicSeries = []struct {
 	desc, alias *prometheus.Desc
 	of          func(*topicMetrics) *atomic.Int64
 }{
-	{topicDesc("ottla_topic_records_in_total", "Records appended, by topic."), topicDesc("kafka_server_brokertopicmetrics_messagesin_total", "Records appended."),
-		func(t *topicMetrics) *atomic.Int64 { return &t.records }},
-	{topicDesc("ottla_topic_bytes_in_total", "Bytes of batches appended, by topic."), topicDesc("kafka_server_brokertopicmetrics_bytesin_total", "Bytes appended."),
-		func(t *topicMetrics) *atomic.Int64 { return &t.in }},
-	{topicDesc("ottla_topic_bytes_out_total", "Bytes of batches sent to consumers, by topic."), topicDesc("kafka_server_brokertopicmetrics_bytesout_total", "Bytes sent."),
-		func(t *topicMetrics) *atomic.Int64 { return &t.out }},
-	{topicDesc("ottla_topic_batches_in_total", "Batches appended, by topic."), nil,
-		func(t *topicMetrics) *atomic.Int64 { return &t.batches }},
+	{
+		topicDesc("ottla_topic_records_in_total", "Records appended, by topic."), topicDesc("kafka_server_brokertopicmetrics_messagesin_total", "Records appended."),
+		func(t *topicMetrics) *atomic.Int64 { return &t.records },
+	},
+	{
+		topicDesc("ottla_topic_bytes_in_total", "Bytes of batches appended, by topic."), topicDesc("kafka_server_brokertopicmetrics_bytesin_total", "Bytes appended."),
+		func(t *topicMetrics) *atomic.Int64 { return &t.in },
+	},
+	{
+		topicDesc("ottla_topic_bytes_out_total", "Bytes of batches sent to consumers, by topic."), topicDesc("kafka_server_brokertopicmetrics_bytesout_total", "Bytes sent."),
+		func(t *topicMetrics) *atomic.Int64 { return &t.out },
+	},
+	{
+		topicDesc("ottla_topic_batches_in_total", "Batches appended, by topic."), nil,
+		func(t *topicMetrics) *atomic.Int64 { return &t.batches },
+	},
 }
 
 func topicDesc(name, help string) *prometheus.Desc {

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -35,12 +36,14 @@ func summary(resp *kmsg.DescribeTopicPartitionsResponse) string {
 	var parts []string
 	for _, rt := range resp.Topics {
 		text := *rt.Topic + "["
+		var textSb38 strings.Builder
 		for i, p := range rt.Partitions {
 			if i > 0 {
-				text += " "
+				textSb38.WriteString(" ")
 			}
-			text += fmt.Sprint(p.Partition)
+			textSb38.WriteString(strconv.Itoa(int(p.Partition)))
 		}
+		text += textSb38.String()
 		text += "]"
 		if rt.ErrorCode != 0 {
 			text = fmt.Sprintf("%s!%d", *rt.Topic, rt.ErrorCode)

@@ -10,14 +10,20 @@ import (
 	"github.com/ottla-io/ottla/internal/storage/vfs"
 )
 
+// onDisk moves the partitions to a real directory: files in memory allocate pages.
+func (a *testAPI) onDisk() {
+	files, err := vfs.OS(a.t.TempDir())
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.t.Cleanup(func() { _ = files.Close() })
+	a.node.fs = files
+}
+
 // TestAllocations: what a produce and a fetch allocate does not grow with their records. It counts, so it runs alone.
 func TestAllocations(t *testing.T) {
 	a := newTestAPI(t)
-	files, err := vfs.OS(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.node.fs = files
+	a.onDisk()
 	a.node.create("t", 1)
 	count := func(m kmsg.Request) float64 {
 		req := a.request(m)

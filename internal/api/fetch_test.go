@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 	"time"
 
@@ -310,8 +311,9 @@ func TestFetchUncommitted(t *testing.T) {
 // BenchmarkFetch is a fetch of records that are there. Allocations must not grow with the records.
 func BenchmarkFetch(b *testing.B) {
 	for _, size := range []int{1 << 10, 1 << 20} {
-		b.Run(time.Duration(size).String(), func(b *testing.B) {
+		b.Run(fmt.Sprintf("%dKiB", size>>10), func(b *testing.B) {
 			a := newTestAPI(b)
+			a.onDisk()
 			id := a.node.create("t", 1)
 			a.produceOne("t", records(b, 0, 10, size/10))
 			req := a.request(fetchRequest(13, "t", id, 0))

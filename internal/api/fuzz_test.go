@@ -1,6 +1,7 @@
 package api
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -52,10 +53,5 @@ func FuzzBegin(f *testing.F) {
 }
 
 func isFuzzed(key kmsg.Key) bool {
-	for _, k := range fuzzed {
-		if k == key {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(fuzzed, key)
 }

@@ -92,7 +92,7 @@ func (a *API) checkLevel(c meta.ConfigChange) (*logLevel, error) {
 	if c.Name != rootLogger || a.opts.LogLevel == nil {
 		return nil, refuse(kerr.InvalidConfig, "logger %q does not exist", c.Name)
 	}
-	at := slices.IndexFunc(logLevels[:], func(l logLevel) bool { return l.name == strings.ToUpper(*c.Value) })
+	at := slices.IndexFunc(logLevels[:], func(l logLevel) bool { return strings.EqualFold(l.name, *c.Value) })
 	if at < 0 {
 		return nil, refuse(kerr.InvalidConfig, "level %q of logger %s is unknown: expected TRACE, DEBUG, INFO, WARN, ERROR or FATAL", *c.Value, c.Name)
 	}

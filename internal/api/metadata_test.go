@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -143,7 +144,7 @@ func TestMetadataByID(t *testing.T) {
 			m.Topics[0] = rq
 		}
 		rt := a.metadataOf(m).Topics[0]
-		if got := kerr.ErrorForCode(rt.ErrorCode); c.want == nil && (got != nil || rt.Topic == nil || *rt.Topic != "t") || c.want != nil && got != c.want {
+		if got := kerr.ErrorForCode(rt.ErrorCode); c.want == nil && (got != nil || rt.Topic == nil || *rt.Topic != "t") || c.want != nil && !errors.Is(got, c.want) {
 			t.Errorf("v%d, id %v, name %v: %v, %+v", c.version, c.id, c.name, got, rt)
 		}
 	}
@@ -222,8 +223,12 @@ func TestInitProducerID(t *testing.T) {
 		epoch   int16
 		want    *kerr.Error
 	}{
-		{0, nil, -1, -1, nil}, {5, nil, -1, -1, nil}, {5, nil, 7, 3, nil},
-		{5, &empty, -1, -1, kerr.InvalidRequest}, {5, nil, 7, -1, kerr.InvalidRequest}, {5, &txn, -1, -1, kerr.UnsupportedVersion},
+		{0, nil, -1, -1, nil},
+		{5, nil, -1, -1, nil},
+		{5, nil, 7, 3, nil},
+		{5, &empty, -1, -1, kerr.InvalidRequest},
+		{5, nil, 7, -1, kerr.InvalidRequest},
+		{5, &txn, -1, -1, kerr.UnsupportedVersion},
 	} {
 		m := kmsg.NewPtrInitProducerIDRequest()
 		m.Version, m.TransactionalID, m.ProducerID, m.ProducerEpoch = c.version, c.txn, c.id, c.epoch
@@ -273,7 +278,7 @@ func TestListOffsets(t *testing.T) {
 		rt.Partitions = append(rt.Partitions, rp)
 		m.Topics = append(m.Topics, rt)
 		got := a.call(m).(*kmsg.ListOffsetsResponse).Topics[0].Partitions[0]
-		if err := kerr.ErrorForCode(got.ErrorCode); err != nil && err != c.err || err == nil && c.err != nil {
+		if err := kerr.ErrorForCode(got.ErrorCode); err != nil && !errors.Is(err, c.err) || err == nil && c.err != nil {
 			t.Errorf("%s: error %v, expected %v", name, err, c.err)
 		}
 		if got.Offset != c.offset || got.Timestamp != c.found || got.LeaderEpoch != c.epoch {
@@ -290,16 +295,16 @@ func TestListOffsetsRefused(t *testing.T) {
 	m.Version = 4
 	rt := kmsg.NewListOffsetsRequestTopic()
 	rt.Topic = "t"
-	for _, p := range []kmsg.ListOffsetsRequestTopicPartition{
-		{Partition: 0, CurrentLeaderEpoch: 4, Timestamp: -1}, {Partition: 1, CurrentLeaderEpoch: -1, Timestamp: -1},
-		{Partition: 2, CurrentLeaderEpoch: -1, Timestamp: -1}, {Partition: 2, CurrentLeaderEpoch: -1, Timestamp: -2},
-	} {
-		rt.Partitions = append(rt.Partitions, p)
-	}
+	rt.Partitions = append(rt.Partitions, []kmsg.ListOffsetsRequestTopicPartition{
+		{Partition: 0, CurrentLeaderEpoch: 4, Timestamp: -1},
+		{Partition: 1, CurrentLeaderEpoch: -1, Timestamp: -1},
+		{Partition: 2, CurrentLeaderEpoch: -1, Timestamp: -1},
+		{Partition: 2, CurrentLeaderEpoch: -1, Timestamp: -2},
+	}...)
 	m.Topics = append(m.Topics, rt)
 	want := []*kerr.Error{kerr.FencedLeaderEpoch, kerr.UnknownTopicOrPartition, kerr.InvalidRequest, kerr.InvalidRequest}
 	for i, p := range a.call(m).(*kmsg.ListOffsetsResponse).Topics[0].Partitions {
-		if kerr.ErrorForCode(p.ErrorCode) != want[i] || p.Offset != -1 {
+		if !errors.Is(kerr.ErrorForCode(p.ErrorCode), want[i]) || p.Offset != -1 {
 			t.Errorf("partition %d: %+v, expected %v", i, p, want[i])
 		}
 	}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -230,8 +231,9 @@ func TestBeginRefusesRubbish(t *testing.T) {
 // BenchmarkProduce is stage one and two of an acks=1 produce. Allocations must not grow with the records.
 func BenchmarkProduce(b *testing.B) {
 	for _, size := range []int{1 << 10, 1 << 20} {
-		b.Run(time.Duration(size).String(), func(b *testing.B) {
+		b.Run(fmt.Sprintf("%dKiB", size>>10), func(b *testing.B) {
 			a := newTestAPI(b)
+			a.onDisk()
 			a.node.opts.Log.RetentionBytes = 1
 			a.node.create("t", 1)
 			recs := records(b, 0, 10, size/10)

@@ -2,19 +2,20 @@ package broker
 
 import (
 	"errors"
-	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/ottla-io/ottla/internal/cluster/controller"
 	"github.com/ottla-io/ottla/internal/cluster/meta"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
 	"github.com/ottla-io/ottla/internal/storage/log"
 	"github.com/ottla-io/ottla/internal/storage/vfs"
-	"github.com/twmb/franz-go/pkg/kerr"
 )
 
 // disk is a real directory as a file system.
@@ -94,7 +95,7 @@ func TestDirectoryInUse(t *testing.T) {
 	opts.NoLock, opts.DataDir = false, dir
 	b := bring(t, opts)
 	_, err := Open(t.Context(), opts)
-	if !errors.Is(err, vfs.ErrLocked) || !strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) {
+	if !errors.Is(err, vfs.ErrLocked) || !strings.Contains(err.Error(), strconv.Itoa(os.Getpid())) {
 		t.Errorf("a second open: %v, want ErrLocked with pid %d", err, os.Getpid())
 	}
 	if err := b.Close(); err != nil {
@@ -168,8 +169,11 @@ func TestLookupErrors(t *testing.T) {
 		index int32
 		want  *kerr.Error
 	}{
-		{"b", 0, kerr.UnknownTopicOrPartition}, {"a", 1, kerr.UnknownTopicOrPartition}, {"a", -1, kerr.UnknownTopicOrPartition},
-		{"../a", 0, kerr.UnknownTopicOrPartition}, {topic.ClusterMetadata, 0, kerr.UnknownTopicOrPartition},
+		{"b", 0, kerr.UnknownTopicOrPartition},
+		{"a", 1, kerr.UnknownTopicOrPartition},
+		{"a", -1, kerr.UnknownTopicOrPartition},
+		{"../a", 0, kerr.UnknownTopicOrPartition},
+		{topic.ClusterMetadata, 0, kerr.UnknownTopicOrPartition},
 	} {
 		if _, err := b.Partition(c.name, c.index); !errors.Is(err, c.want) {
 			t.Errorf("Partition(%q, %d) = %v, want %v", c.name, c.index, err, c.want)
@@ -200,8 +204,10 @@ func TestConfigsReachOpenPartitions(t *testing.T) {
 	p := touch(t, b, "a", 0)
 	produce(t, p, strings.Repeat("x", 1000))
 	alter := func(op meta.ConfigOp) {
-		results, err := b.AlterConfigs(t.Context(), []meta.ResourceChanges{{Resource: meta.TopicResource("a"),
-			Changes: []meta.ConfigChange{{Name: "max.message.bytes", Op: op, Value: new("500")}}}}, false)
+		results, err := b.AlterConfigs(t.Context(), []meta.ResourceChanges{{
+			Resource: meta.TopicResource("a"),
+			Changes:  []meta.ConfigChange{{Name: "max.message.bytes", Op: op, Value: new("500")}},
+		}}, false)
 		if err != nil || results[0].Err != nil {
 			t.Fatal(err, results)
 		}
@@ -212,8 +218,10 @@ func TestConfigsReachOpenPartitions(t *testing.T) {
 	}
 	alter(meta.OpDelete)
 	produce(t, p, strings.Repeat("x", 1000))
-	results, err := b.AlterConfigs(t.Context(), []meta.ResourceChanges{{Resource: meta.TopicResource("a"),
-		Changes: []meta.ConfigChange{{Name: "what", Value: new("1")}}}}, false)
+	results, err := b.AlterConfigs(t.Context(), []meta.ResourceChanges{{
+		Resource: meta.TopicResource("a"),
+		Changes:  []meta.ConfigChange{{Name: "what", Value: new("1")}},
+	}}, false)
 	if err != nil || !errors.Is(results[0].Err, kerr.InvalidConfig) {
 		t.Errorf("an unknown config: %v, %v", results, err)
 	}
@@ -277,8 +285,10 @@ func TestReplicaOutOfSync(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := controller.Execute(t.Context(), ctl, meta.CreateTopics{Topics: []meta.NewTopic{{Name: "a", ID: topic.ID{1}, Partitions: -1,
-		ReplicationFactor: -1, Assignments: []meta.Assignment{{Partition: 0, Replicas: []int32{2, 1}}}}}}); err != nil {
+	if _, err := controller.Execute(t.Context(), ctl, meta.CreateTopics{Topics: []meta.NewTopic{{
+		Name: "a", ID: topic.ID{1}, Partitions: -1,
+		ReplicationFactor: -1, Assignments: []meta.Assignment{{Partition: 0, Replicas: []int32{2, 1}}},
+	}}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Close(true); err != nil {

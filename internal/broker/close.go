@@ -6,8 +6,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/ottla-io/ottla/internal/partition"
 	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/ottla-io/ottla/internal/partition"
 )
 
 // errUnclean says why a stop was not a clean one; the next start recovers.

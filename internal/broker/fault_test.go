@@ -4,16 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+
 	"github.com/ottla-io/ottla/internal/cluster/meta"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
 	"github.com/ottla-io/ottla/internal/storage/vfs"
-	"github.com/twmb/franz-go/pkg/kerr"
 )
 
 func TestFailedSyncTakesTheDirectoryOffline(t *testing.T) {
@@ -218,7 +220,7 @@ func TestSyncsAreShared(t *testing.T) {
 	group.Go(func() { produce(t, p, "held") })
 	<-entered
 	for i := range 50 {
-		end, err := appendValue(p, fmt.Sprint(i))
+		end, err := appendValue(p, strconv.Itoa(i))
 		if err != nil {
 			t.Fatal(err)
 		}

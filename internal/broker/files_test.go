@@ -8,10 +8,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
 	"github.com/ottla-io/ottla/internal/storage/vfs"
-	"pgregory.net/rapid"
 )
 
 func put(t testing.TB, files vfs.FS, name, content string) {

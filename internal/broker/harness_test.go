@@ -12,12 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/ottla-io/ottla/internal/cluster/meta"
 	"github.com/ottla-io/ottla/internal/partition"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/storage/log"
 	"github.com/ottla-io/ottla/internal/storage/vfs"
-	"go.uber.org/goleak"
 )
 
 // defaults resolve topics in tests; only max.message.bytes and durability are settings there.

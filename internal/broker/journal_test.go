@@ -10,11 +10,12 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+
 	"github.com/ottla-io/ottla/internal/partition"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/storage/journal"
 	"github.com/ottla-io/ottla/internal/storage/vfs"
-	"github.com/twmb/franz-go/pkg/kerr"
 )
 
 func journaled(files vfs.FS) Options {

@@ -6,13 +6,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+
 	"github.com/ottla-io/ottla/internal/cluster/meta"
 	"github.com/ottla-io/ottla/internal/partition"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
 	"github.com/ottla-io/ottla/internal/storage/journal"
 	"github.com/ottla-io/ottla/internal/storage/log"
-	"github.com/twmb/franz-go/pkg/kerr"
 )
 
 // Partition finds a partition that this broker hosts and opens it on first touch. Errors are *kerr.Error, perhaps wrapped:

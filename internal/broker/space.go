@@ -8,8 +8,9 @@ import (
 	"os"
 	"sync/atomic"
 
-	"github.com/ottla-io/ottla/internal/storage/vfs"
 	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/ottla-io/ottla/internal/storage/vfs"
 )
 
 // space watches the room on the disk. Below low, produces are refused until there is twice as much; a reserve file keeps a little

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"math"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -62,14 +63,16 @@ func (a *app) report(verb string, r *benchRun) error {
 	var latencies string
 	if r.latency.most.Load() > 0 {
 		rep.LatencyMs = make(map[string]float64)
+		var latenciesSb65 strings.Builder
 		for _, p := range []struct {
 			name string
 			at   float64
 		}{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}, {"max", 1}} {
 			ms := float64(r.latency.percentile(p.at)) / float64(time.Millisecond)
 			rep.LatencyMs[p.name] = ms
-			latencies += fmt.Sprintf("  %s %.2f ms", p.name, ms)
+			latenciesSb65.WriteString(fmt.Sprintf("  %s %.2f ms", p.name, ms))
 		}
+		latencies += latenciesSb65.String()
 	}
 	if a.output == "json" {
 		return a.printJSON(rep)

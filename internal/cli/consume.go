@@ -96,8 +96,10 @@ func (a *app) consume(ctx context.Context, names []string, f consumeFlags) error
 	if left == 0 || f.count < 0 {
 		return nil // nothing there that is asked for
 	}
-	opts := []kgo.Opt{kgo.ConsumePartitions(start), kgo.ConsumeResetOffset(kgo.NoResetOffset()),
-		kgo.KeepControlRecords()} // a log may end in one
+	opts := []kgo.Opt{
+		kgo.ConsumePartitions(start), kgo.ConsumeResetOffset(kgo.NoResetOffset()),
+		kgo.KeepControlRecords(),
+	} // a log may end in one
 	if f.committed {
 		opts = append(opts, kgo.FetchIsolationLevel(kgo.ReadCommitted()))
 	}

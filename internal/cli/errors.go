@@ -57,11 +57,9 @@ func inWords(err error, seeds string) string {
 	if errors.As(err, &parts) && len(parts.Errs) > 0 {
 		return inWords(parts.Errs[0].Err, seeds) // the others are mostly the same
 	}
-	var ke *kerr.Error
-	if errors.As(err, &ke) {
+	if ke, ok := errors.AsType[*kerr.Error](err); ok {
 		if hint, ok := hints[ke]; ok {
-			var said *brokerError
-			if errors.As(err, &said) {
+			if _, ok := errors.AsType[*brokerError](err); ok {
 				return err.Error() + "; " + hint
 			}
 			prefix, _, _ := strings.Cut(err.Error(), ke.Message)
@@ -73,8 +71,7 @@ func inWords(err error, seeds string) string {
 	if errors.As(err, &op) && op.Op == "dial" {
 		return fmt.Sprintf("no broker at %s: %v; start one with `ottla start`, or name another with -b HOST:PORT", seeds, op.Err)
 	}
-	var dns *net.DNSError
-	if errors.As(err, &dns) {
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return fmt.Sprintf("no broker at %s: the name %s is not known; name another with -b HOST:PORT", seeds, dns.Name)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {

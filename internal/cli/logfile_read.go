@@ -136,7 +136,7 @@ func baseOffset(name string) (batch.Offset, error) {
 	number, _, _ := strings.Cut(filepath.Base(name), ".")
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || len(number) != 20 {
-		return 0, fmt.Errorf("must be named for its base offset, 20 digits")
+		return 0, errors.New("must be named for its base offset, 20 digits")
 	}
 	return batch.Offset(n), nil
 }

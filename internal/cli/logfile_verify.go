@@ -42,8 +42,7 @@ func (v *verification) segment(name string) error {
 		all = append(all, seen{pos, b.BaseOffset(), b.LastOffset(), maxMs})
 		return nil
 	})
-	var wrong *placeError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*placeError](err); ok {
 		v.problem(name, "%v", wrong)
 	} else if err != nil {
 		return err

@@ -28,7 +28,7 @@ func (a *app) useMachine(logger *slog.Logger) {
 	if total := machineMemory(os.ReadFile); total > 0 {
 		// Half: the rest is for the page cache, where records are read from.
 		debug.SetMemoryLimit(total / 2)
-		logger.Debug("memory", "there is", humanize.IBytes(uint64(total)), "limit", humanize.IBytes(uint64(total/2)))
+		logger.Debug("memory", "there_is", humanize.IBytes(uint64(total)), "limit", humanize.IBytes(uint64(total/2)))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -125,15 +126,17 @@ func argsError(cmd *cobra.Command, args []string, err error) error {
 
 // group is a command that only holds others.
 func group(use, short string, subs ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, SuggestionsMinimumDistance: 2,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: cobra.NoArgs, SuggestionsMinimumDistance: 2,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
 	cmd.AddCommand(subs...)
 	return cmd
 }
 
 func (a *app) getenv(name, def string) string {
-	for i := len(a.environ) - 1; i >= 0; i-- {
-		if key, text, _ := strings.Cut(a.environ[i], "="); key == name && text != "" {
+	for _, v := range slices.Backward(a.environ) {
+		if key, text, _ := strings.Cut(v, "="); key == name && text != "" {
 			return text
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -86,7 +87,7 @@ func size(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }
 func joinInts(ids []int32) string {
 	text := make([]string, len(ids))
 	for i, id := range ids {
-		text[i] = fmt.Sprint(id)
+		text[i] = strconv.Itoa(int(id))
 	}
 	return strings.Join(text, ",")
 }

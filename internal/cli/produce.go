@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -212,7 +213,7 @@ func (p *production) summary() {
 
 func span(first, last int64) string {
 	if first == last {
-		return fmt.Sprint(first)
+		return strconv.FormatInt(first, 10)
 	}
 	return fmt.Sprintf("%d-%d", first, last)
 }

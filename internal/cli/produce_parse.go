@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -118,7 +119,7 @@ func parseJSON(topic string, line []byte, headers []kgo.RecordHeader, partition 
 		if err != nil {
 			return nil, fmt.Errorf("header %s: value_base64: %w", h.Key, err)
 		}
-		r.Headers = append(r.Headers[:len(r.Headers):len(r.Headers)], kgo.RecordHeader{Key: h.Key, Value: value})
+		r.Headers = append(slices.Clip(r.Headers), kgo.RecordHeader{Key: h.Key, Value: value})
 	}
 	return r, nil
 }

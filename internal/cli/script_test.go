@@ -157,9 +157,11 @@ func TestEveryCommandHasAScript(t *testing.T) {
 		}
 		all.Write(text)
 	}
-	for _, cmd := range []string{"topic list", "topic create", "topic describe", "topic alter", "topic delete", "topic add-partitions", "topic trim",
+	for _, cmd := range []string{
+		"topic list", "topic create", "topic describe", "topic alter", "topic delete", "topic add-partitions", "topic trim",
 		"produce", "consume", "config get", "config set", "config unset", "config explain", "log dump", "log verify", "bench produce", "bench consume",
-		"version", "__complete topic", "completion bash"} {
+		"version", "__complete topic", "completion bash",
+	} {
 		if !strings.Contains(all.String(), "exec ottla "+cmd) {
 			t.Errorf("no script runs ottla %s", cmd)
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -126,8 +127,10 @@ func describeTopics(ctx context.Context, admin *kadm.Client, names []string) ([]
 	for _, d := range details.Sorted() {
 		info := topicInfo{Name: d.Topic, ID: topicID(d.ID), Internal: d.IsInternal, Configs: map[string]string{}}
 		for _, p := range d.Partitions.Sorted() {
-			info.Partitions = append(info.Partitions, partitionInfo{p.Partition, p.Leader, p.LeaderEpoch, p.Replicas, p.ISR,
-				offsetOf(starts, d.Topic, p.Partition), offsetOf(ends, d.Topic, p.Partition), sizes.of(d.Topic, p.Partition, p.Leader)})
+			info.Partitions = append(info.Partitions, partitionInfo{
+				p.Partition, p.Leader, p.LeaderEpoch, p.Replicas, p.ISR,
+				offsetOf(starts, d.Topic, p.Partition), offsetOf(ends, d.Topic, p.Partition), sizes.of(d.Topic, p.Partition, p.Leader),
+			})
 		}
 		addConfigs(&info, configs)
 		infos = append(infos, info)
@@ -210,7 +213,7 @@ func (a *app) printTopic(info topicInfo) error {
 	fmt.Fprintln(a.out)
 	t := newTable("PARTITION", "LEADER", "EPOCH", "REPLICAS", "ISR", "START", "END", "SIZE")
 	for _, p := range info.Partitions {
-		leader, bytes := fmt.Sprint(p.Leader), "-"
+		leader, bytes := strconv.Itoa(int(p.Leader)), "-"
 		if p.Leader < 0 {
 			leader = "none"
 		}

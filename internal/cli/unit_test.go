@@ -19,8 +19,10 @@ import (
 
 func TestFormatter(t *testing.T) {
 	t.Parallel()
-	r := &kgo.Record{Topic: "t", Partition: 3, Offset: 9, Key: []byte("k"), Value: []byte("value"), Timestamp: time.UnixMilli(1234567890123),
-		Headers: []kgo.RecordHeader{{Key: "a", Value: []byte("1")}, {Key: "b"}}}
+	r := &kgo.Record{
+		Topic: "t", Partition: 3, Offset: 9, Key: []byte("k"), Value: []byte("value"), Timestamp: time.UnixMilli(1234567890123),
+		Headers: []kgo.RecordHeader{{Key: "a", Value: []byte("1")}, {Key: "b"}},
+	}
 	for _, tt := range []struct{ format, want string }{
 		{`%t/%p@%o %k=%v\n`, "t/3@9 k=value\n"},
 		{`%s %S %V %K`, "value 5 5 1"},
@@ -89,7 +91,10 @@ func TestParsePlace(t *testing.T) {
 		text string
 		want place
 	}{
-		{"start", place{kind: atStart}}, {"end", place{kind: atEnd}}, {"12", place{kind: atOffset, offset: 12}}, {"-5", place{kind: beforeEnd, offset: 5}},
+		{"start", place{kind: atStart}},
+		{"end", place{kind: atEnd}},
+		{"12", place{kind: atOffset, offset: 12}},
+		{"-5", place{kind: beforeEnd, offset: 5}},
 		{"@2026-11-29", place{kind: atTime, time: time.Date(2026, 11, 29, 0, 0, 0, 0, time.UTC)}},
 		{"@2026-11-29T16:50:01.5Z", place{kind: atTime, time: time.Date(2026, 11, 29, 16, 50, 1, 5e8, time.UTC)}},
 		{"@1764435000000", place{kind: atTime, time: time.UnixMilli(1764435000000)}},
@@ -161,8 +166,10 @@ func TestMachineMemory(t *testing.T) {
 		{"container", map[string]string{"/proc/meminfo": meminfo, "/sys/fs/cgroup/memory.max": "268435456\n"}, 256 << 20},
 		{"version 1", map[string]string{"/proc/meminfo": meminfo, "/sys/fs/cgroup/memory/memory.limit_in_bytes": "1048576"}, 1 << 20},
 		{"version 1 without a limit", map[string]string{"/proc/meminfo": meminfo, "/sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712"}, 16384000 << 10},
-		{"a service", map[string]string{"/proc/meminfo": meminfo, "/proc/self/cgroup": "0::/system.slice/ottla.service\n",
-			"/sys/fs/cgroup/system.slice/memory.max": "4096", "/sys/fs/cgroup/system.slice/ottla.service/memory.max": "8192"}, 4096},
+		{"a service", map[string]string{
+			"/proc/meminfo": meminfo, "/proc/self/cgroup": "0::/system.slice/ottla.service\n",
+			"/sys/fs/cgroup/system.slice/memory.max": "4096", "/sys/fs/cgroup/system.slice/ottla.service/memory.max": "8192",
+		}, 4096},
 	} {
 		got := machineMemory(func(name string) ([]byte, error) {
 			if text, ok := tt.files[name]; ok {

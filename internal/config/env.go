@@ -18,10 +18,12 @@ func envKey(name string) string {
 }
 
 // notSettings are variables that start like settings and are none: the image's own, and our command line's.
-var notSettings = []string{"KAFKA_VERSION", "KAFKA_HEAP_OPTS", "KAFKA_LOG4J_OPTS", "KAFKA_OPTS", "KAFKA_JMX_OPTS",
+var notSettings = []string{
+	"KAFKA_VERSION", "KAFKA_HEAP_OPTS", "KAFKA_LOG4J_OPTS", "KAFKA_OPTS", "KAFKA_JMX_OPTS",
 	"KAFKA_JVM_PERFORMANCE_OPTS", "KAFKA_GC_LOG_OPTS", "KAFKA_LOG4J_ROOT_LOGLEVEL", "KAFKA_LOG4J_LOGGERS",
 	"KAFKA_TOOLS_LOG4J_LOGLEVEL", "KAFKA_JMX_HOSTNAME", "KAFKA_JMX_PORT", "KAFKA_HOME", "KAFKA_CLUSTER_ID", "KAFKA_DEBUG",
-	"KAFKA_BOOTSTRAP_SERVERS", "KAFKA_BROKERS", "OTTLA_BROKERS"}
+	"KAFKA_BOOTSTRAP_SERVERS", "KAFKA_BROKERS", "OTTLA_BROKERS",
+}
 
 // serviceVariable matches what Kubernetes sets in every pod beside a service that is called kafka or ottla.
 var serviceVariable = regexp.MustCompile(`_(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT|PORT_\d+_(TCP|UDP)(_.*)?)$`)

@@ -20,8 +20,10 @@ func TestOrder(t *testing.T) {
 	t.Parallel()
 	in := Input{
 		File: "s.properties", Text: "num.partitions=1\n\nlog.retention.hours = 24\nmax.connections=5\nlisteners=PLAINTEXT://h:1",
-		Environ: []string{"OTTLA_NUM_PARTITIONS=3", "KAFKA_NUM_PARTITIONS=2", "KAFKA_MAX_CONNECTIONS=6", "OTTLA_MAX_CONNECTIONS=7",
-			"KAFKA_MESSAGE_MAX_BYTES=9", "HOME=/x"},
+		Environ: []string{
+			"OTTLA_NUM_PARTITIONS=3", "KAFKA_NUM_PARTITIONS=2", "KAFKA_MAX_CONNECTIONS=6", "OTTLA_MAX_CONNECTIONS=7",
+			"KAFKA_MESSAGE_MAX_BYTES=9", "HOME=/x",
+		},
 		Flags: []Flag{{"num.partitions", "4", "--set"}},
 	}
 	c := load(t, in)
@@ -60,8 +62,10 @@ func TestFileSyntax(t *testing.T) {
 	t.Parallel()
 	text := "# comment \\\nnum.partitions=2\r\n! also\n  log.dirs : /a b\nlisteners=PLAINTEXT://a:1,\\\n   SECOND://b:2\nbroker.rack ${env:HOME}\ndelete.topic.enable\t\\u0066alse\nbroker.id=\n"
 	c := load(t, Input{File: "f", Text: text})
-	for key, want := range map[string]string{"num.partitions": "2", "log.dirs": "/a b", "listeners": "PLAINTEXT://a:1,SECOND://b:2",
-		"broker.rack": "${env:HOME}", "delete.topic.enable": "false", "broker.id": ""} {
+	for key, want := range map[string]string{
+		"num.partitions": "2", "log.dirs": "/a b", "listeners": "PLAINTEXT://a:1,SECOND://b:2",
+		"broker.rack": "${env:HOME}", "delete.topic.enable": "false", "broker.id": "",
+	} {
 		if got := c.String(key); got != want {
 			t.Errorf("%s = %q, want %q", key, got, want)
 		}

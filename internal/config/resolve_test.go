@@ -17,8 +17,10 @@ func TestResolve(t *testing.T) {
 	c := load(t, Input{})
 	const most = time.Duration(1<<63-1) / time.Millisecond * time.Millisecond
 	want := partition.Options{
-		Log: log.Options{SegmentBytes: 1 << 30, SegmentAge: 168 * time.Hour, IndexInterval: 4096, IndexBytesMax: 10 << 20,
-			RetentionBytes: -1, RetentionAge: 168 * time.Hour},
+		Log: log.Options{
+			SegmentBytes: 1 << 30, SegmentAge: 168 * time.Hour, IndexInterval: 4096, IndexBytesMax: 10 << 20,
+			RetentionBytes: -1, RetentionAge: 168 * time.Hour,
+		},
 		MaxMessageBytes: 1048588, TimestampBefore: most, TimestampAfter: time.Hour, Compression: batch.CodecProducer,
 		Delete: true, Compaction: log.Compaction{MinDirtyRatio: 0.5, MaxLag: most, DeleteRetention: 24 * time.Hour}, Durability: partition.DurabilityDisk, FlushMessages: 1<<63 - 1, FlushAge: most, MinISR: 1,
 		ProducerExpiry: 24 * time.Hour,
@@ -26,14 +28,18 @@ func TestResolve(t *testing.T) {
 	if diff := cmp.Diff(want, c.Resolve(nil)); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
 	}
-	got := c.Resolve(map[string]string{"cleanup.policy": "compact", "compression.type": "zstd", "compression.zstd.level": "7",
-		"durability": "memory", "message.timestamp.type": "LogAppendTime", "retention.ms": "-1", "internal.segment.bytes": "500"})
+	got := c.Resolve(map[string]string{
+		"cleanup.policy": "compact", "compression.type": "zstd", "compression.zstd.level": "7",
+		"durability": "memory", "message.timestamp.type": "LogAppendTime", "retention.ms": "-1", "internal.segment.bytes": "500",
+	})
 	if got.Compression != batch.CodecZstd || got.CompressionLevel != 7 || !got.Compact || got.Delete || got.Log.SegmentBytes != 500 ||
 		got.Durability != partition.DurabilityMemory || !got.LogAppendTime || got.Log.RetentionAge >= 0 {
 		t.Errorf("overridden: %+v", got)
 	}
-	got = c.Resolve(map[string]string{"cleanup.policy": "compact,delete", "min.cleanable.dirty.ratio": "0.1", "min.compaction.lag.ms": "5",
-		"max.compaction.lag.ms": "3600000", "delete.retention.ms": "7"})
+	got = c.Resolve(map[string]string{
+		"cleanup.policy": "compact,delete", "min.cleanable.dirty.ratio": "0.1", "min.compaction.lag.ms": "5",
+		"max.compaction.lag.ms": "3600000", "delete.retention.ms": "7",
+	})
 	lags := log.Compaction{MinDirtyRatio: 0.1, MinLag: 5 * time.Millisecond, MaxLag: time.Hour, DeleteRetention: 7 * time.Millisecond}
 	if got.Compaction != lags || got.Log.SegmentAge != time.Hour || !got.Compact || !got.Delete {
 		t.Errorf("compacted: %+v", got)
@@ -109,10 +115,14 @@ func TestListeners(t *testing.T) {
 		{name: "loopback", set: "listeners=PLAINTEXT://localhost:0", listen: "localhost:0"},
 		{name: "IPv6", set: "listeners=PLAINTEXT://[::1]:9092", listen: "[::1]:9092"},
 		{name: "lower case", set: "listeners=plaintext://127.0.0.1:1", listen: "127.0.0.1:1"},
-		{name: "two", set: "listeners=INSIDE://127.0.0.1:1,PLAINTEXT://127.0.0.1:2;listener.security.protocol.map=INSIDE:PLAINTEXT,PLAINTEXT:PLAINTEXT",
-			listen: "127.0.0.1:1 127.0.0.1:2"},
-		{name: "advertised", set: "listeners=PLAINTEXT://127.0.0.1:1;advertised.listeners=PLAINTEXT://h:2", listen: "127.0.0.1:1", advertise: "h:2",
-			notice: "set listeners=PLAINTEXT://:1"},
+		{
+			name: "two", set: "listeners=INSIDE://127.0.0.1:1,PLAINTEXT://127.0.0.1:2;listener.security.protocol.map=INSIDE:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+			listen: "127.0.0.1:1 127.0.0.1:2",
+		},
+		{
+			name: "advertised", set: "listeners=PLAINTEXT://127.0.0.1:1;advertised.listeners=PLAINTEXT://h:2", listen: "127.0.0.1:1", advertise: "h:2",
+			notice: "set listeners=PLAINTEXT://:1",
+		},
 		{name: "advertised by the image's variable", set: "KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://h:2", listen: ":2", advertise: "h:2", notice: "open to the network"},
 		{name: "TLS", set: "listeners=SSL://:9093", err: "listener SSL wants SSL, which this version has not"},
 		{name: "SASL by map", set: "listeners=X://:9093;listener.security.protocol.map=X:SASL_SSL", err: "wants SASL_SSL"},
@@ -126,7 +136,7 @@ func TestListeners(t *testing.T) {
 		{name: "only the controller's", set: "listeners=C://:1;controller.listener.names=C;listener.security.protocol.map=C:PLAINTEXT", err: "only the controller's"},
 	} {
 		var in Input
-		for _, item := range strings.Split(tt.set, ";") {
+		for item := range strings.SplitSeq(tt.set, ";") {
 			key, text, _ := strings.Cut(item, "=")
 			if strings.HasPrefix(key, "KAFKA_") {
 				in.Environ = append(in.Environ, item)
@@ -145,9 +155,11 @@ func TestListeners(t *testing.T) {
 			t.Errorf("%s: got %q, %q, %v", tt.name, addresses(listen), addresses(advertise), err)
 		}
 		text := ""
+		var textSb148 strings.Builder
 		for _, n := range notices {
-			text += n.Text
+			textSb148.WriteString(n.Text)
 		}
+		text += textSb148.String()
 		if (tt.notice == "") != (text == "") || !strings.Contains(text, tt.notice) {
 			t.Errorf("%s: notices %q, want %q", tt.name, text, tt.notice)
 		}
@@ -156,8 +168,10 @@ func TestListeners(t *testing.T) {
 
 func TestOpen(t *testing.T) {
 	t.Parallel()
-	for addr, want := range map[string]bool{":1": true, "0.0.0.0:1": true, "[::]:1": true, "10.0.0.1:1": true, "a.example:1": true,
-		"127.0.0.1:1": false, "127.9.9.9:1": false, "[::1]:1": false, "localhost:1": false, "off": false} {
+	for addr, want := range map[string]bool{
+		":1": true, "0.0.0.0:1": true, "[::]:1": true, "10.0.0.1:1": true, "a.example:1": true,
+		"127.0.0.1:1": false, "127.9.9.9:1": false, "[::1]:1": false, "localhost:1": false, "off": false,
+	} {
 		if got := Open(addr); got != want {
 			t.Errorf("%s: got %v", addr, got)
 		}

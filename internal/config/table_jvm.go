@@ -58,7 +58,7 @@ func jvmSettings() []Setting {
 		{"Ottla advertises only finished versions", `unstable.api.versions.enable unstable.feature.versions.enable`},
 		{"configuration providers are not run", `config.providers`},
 	} {
-		for _, name := range strings.Fields(part.names) {
+		for name := range strings.FieldsSeq(part.names) {
 			rows = append(rows, Setting{Name: name, Type: String, Null: true, Ignored: part.why, Doc: "A setting of Kafka's own."})
 		}
 	}

@@ -11,21 +11,29 @@ func refused(why string) check {
 // for them is refused: see Listeners.
 func securitySettings() []Setting {
 	rows := []Setting{
-		{Name: "authorizer.class.name", Type: String, Default: "", Security: true, Check: refused(later("access control lists")),
-			Doc: "The Java class that decides who may do what."},
-		{Name: "security.inter.broker.protocol", Type: String, Default: "PLAINTEXT", Security: true, Check: oneOf("PLAINTEXT"),
-			Doc: "The security protocol that brokers use among themselves."},
-		{Name: "super.users", Type: String, Null: true, Security: true, Check: refused(later("access control lists")),
-			Doc: "Who may do everything."},
+		{
+			Name: "authorizer.class.name", Type: String, Default: "", Security: true, Check: refused(later("access control lists")),
+			Doc: "The Java class that decides who may do what.",
+		},
+		{
+			Name: "security.inter.broker.protocol", Type: String, Default: "PLAINTEXT", Security: true, Check: oneOf("PLAINTEXT"),
+			Doc: "The security protocol that brokers use among themselves.",
+		},
+		{
+			Name: "super.users", Type: String, Null: true, Security: true, Check: refused(later("access control lists")),
+			Doc: "Who may do everything.",
+		},
 	}
-	for _, name := range strings.Fields(securityNames) {
+	for name := range strings.FieldsSeq(securityNames) {
 		t := String
 		if strings.HasSuffix(name, "password") || strings.HasSuffix(name, ".key") || strings.HasSuffix(name, "jaas.config") ||
 			strings.Contains(name, "secret") || strings.HasSuffix(name, "certificate.chain") || strings.HasSuffix(name, "truststore.certificates") {
 			t = Password
 		}
-		rows = append(rows, Setting{Name: name, Type: t, Null: true, Security: true,
-			Ignored: later("TLS or SASL"), Doc: "A setting of Kafka's TLS, SASL or access control."})
+		rows = append(rows, Setting{
+			Name: name, Type: t, Null: true, Security: true,
+			Ignored: later("TLS or SASL"), Doc: "A setting of Kafka's TLS, SASL or access control.",
+		})
 	}
 	return rows
 }
@@ -55,5 +63,7 @@ ssl.truststore.certificates ssl.truststore.credentials ssl.truststore.filename s
 ssl.truststore.password ssl.truststore.type`
 
 // securityPrefixes mark a key as a security setting though it is in no table.
-var securityPrefixes = []string{"ssl.", "sasl.", "security.", "authorizer.", "listener.security.", "listener.name.",
-	"inter.broker.listener.", "delegation.token.", "password.encoder.", "principal."}
+var securityPrefixes = []string{
+	"ssl.", "sasl.", "security.", "authorizer.", "listener.security.", "listener.name.",
+	"inter.broker.listener.", "delegation.token.", "password.encoder.", "principal.",
+}

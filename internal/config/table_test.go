@@ -12,8 +12,10 @@ var update = flag.Bool("update", false, "write docs/reference/config.md anew")
 func TestTable(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for _, part := range [][]Setting{ownSettings, nodeSettings, networkSettings, logSettings, replicationSettings,
-		producerSettings, groupSettings, securitySettings(), jvmSettings()} {
+	for _, part := range [][]Setting{
+		ownSettings, nodeSettings, networkSettings, logSettings, replicationSettings,
+		producerSettings, groupSettings, securitySettings(), jvmSettings(),
+	} {
 		for _, s := range part {
 			if seen[s.Name] {
 				t.Errorf("%s has two rows", s.Name)

@@ -54,7 +54,7 @@ func (p *Partition) appendLocked(now time.Time, group []*Produce) (effects repli
 		clear(p.mu.group) // keep no reference to the callers' bytes
 		if err != nil {
 			p.mu.producers.Discard()
-			refuseRest(group, p.log.End(), fmt.Errorf("append to %s: %v: %w", p.dir, err, kerr.KafkaStorageError))
+			refuseRest(group, p.log.End(), fmt.Errorf("append to %s: %w: %w", p.dir, err, kerr.KafkaStorageError))
 			if noRoom(err) {
 				err = nil
 			}
@@ -123,7 +123,7 @@ func (p *Partition) judgeLocked(now time.Time, group []*Produce, limit int) int 
 // refuseRest refuses what of group was not refused before, except duplicates of what stands below end.
 func refuseRest(group []*Produce, end batch.Offset, err error) {
 	for _, pr := range group {
-		if pr.Err == nil && !(pr.Duplicate && pr.End <= end) {
+		if pr.Err == nil && (!pr.Duplicate || pr.End > end) {
 			pr.refuse(err)
 		}
 	}

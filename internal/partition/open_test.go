@@ -43,8 +43,10 @@ func TestPartitionMetadata(t *testing.T) {
 		!strings.Contains(err.Error(), other.TopicID.String()) {
 		t.Errorf("another topic's directory: %v", err)
 	}
-	for _, bad := range []string{"", "version: 1\ntopic_id: AQIDAAAAAAAAAAAAAAAAAA", "version: 0\n", "version: 0\ntopic_id: x",
-		"version: 0\nid: AQIDAAAAAAAAAAAAAAAAAA", strings.Repeat("x", metadataMax+1)} {
+	for _, bad := range []string{
+		"", "version: 1\ntopic_id: AQIDAAAAAAAAAAAAAAAAAA", "version: 0\n", "version: 0\ntopic_id: x",
+		"version: 0\nid: AQIDAAAAAAAAAAAAAAAAAA", strings.Repeat("x", metadataMax+1),
+	} {
 		if err := writeFile(fs, name, []byte(bad), true); err != nil {
 			t.Fatal(err)
 		}

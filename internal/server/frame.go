@@ -28,8 +28,10 @@ const httpFarewell = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; char
 func notAFrame(head []byte, size, limit int) error {
 	switch {
 	case isHTTP(head):
-		return &fault{reason: "frame", farewell: httpFarewell,
-			err: errors.New("an HTTP request came to a Kafka port: use the admin address for HTTP")}
+		return &fault{
+			reason: "frame", farewell: httpFarewell,
+			err: errors.New("an HTTP request came to a Kafka port: use the admin address for HTTP"),
+		}
 	case len(head) >= 3 && head[0] == 0x16 && head[1] == 0x03 && head[2] <= 0x04:
 		return badFrame(errors.New("a TLS handshake came to a listener without TLS: set security.protocol=PLAINTEXT in the client"))
 	case size < 0:

@@ -196,7 +196,7 @@ func (c *conn) nextRequest() (*api.Request, error) {
 	}
 	c.frameSince = time.Time{}
 	h, body, err := wire.ParseHeader(frame)
-	if err != nil && !(h.Key == kmsg.ApiVersions && errors.Is(err, wire.ErrUnsupportedVersion)) {
+	if err != nil && (h.Key != kmsg.ApiVersions || !errors.Is(err, wire.ErrUnsupportedVersion)) {
 		return nil, badFrame(err)
 	}
 	i := len(c.loan.run)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -33,6 +34,7 @@ var sections = []section{
 	{"end-to-end", endToEndSection},
 	{"start", startSection},
 	{"memory", memorySection},
+	{"allocations", allocationSection},
 }
 
 func main() {
@@ -97,6 +99,22 @@ func (r *report) header() {
 
 func (r *report) line(section, figure, ottla, floor, ratio, aim string) {
 	fmt.Printf("%-14s %-44s %14s %14s %8s  %s\n", section, figure, ottla, floor, ratio, aim)
+}
+
+// allocationSection prints the allocations of a produce and of a fetch for records of two sizes, from the handlers' own benchmarks.
+func allocationSection(r *report) error {
+	cmd := exec.Command("go", "test", "-run", "^$", "-bench", "Produce|Fetch", "-benchmem", "-benchtime", "2000x", "github.com/ottla-io/ottla/internal/api")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		if i := slices.Index(words, "allocs/op"); i > 0 {
+			r.line("allocations", words[0], words[i-1]+" allocs", "", "", "none that grow with the records")
+		}
+	}
+	return nil
 }
 
 func median[T ~int64 | ~float64](of []T) T {

@@ -71,12 +71,12 @@ func start(dir, program string, args ...string) (*process, error) {
 		if rest, ok := strings.CutPrefix(lines.Text(), "ready"); ok {
 			p.ready = time.Since(began)
 			p.setAddresses(rest)
-			go io.Copy(io.Discard, out) //nolint:errcheck // ends with the process
+			go io.Copy(io.Discard, out)
 			return p, nil
 		}
 	}
 	err = p.cmd.Wait()
-	return nil, fmt.Errorf("%s ended before it was ready: %v", program, err)
+	return nil, fmt.Errorf("%s ended before it was ready: %w", program, err)
 }
 
 func (p *process) setAddresses(line string) {

@@ -86,7 +86,8 @@ func serveSendfile(conn *net.TCPConn, f *os.File) error {
 
 func sendfile(raw interface {
 	Write(func(uintptr) bool) error
-}, f *os.File, at, n int64) error {
+}, f *os.File, at, n int64,
+) error {
 	var failed error
 	end := at + n
 	err := raw.Write(func(fd uintptr) bool {

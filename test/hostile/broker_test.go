@@ -187,8 +187,10 @@ func (b *broker) rss(t *testing.T) int64 {
 // client is a client with small patience.
 func (b *broker) client(t *testing.T, opts ...kgo.Opt) *kgo.Client {
 	t.Helper()
-	opts = append([]kgo.Opt{kgo.SeedBrokers(b.addr), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.DisableIdempotentWrite(),
-		kgo.RecordRetries(3), kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.RetryTimeout(5 * time.Second), kgo.MetadataMinAge(10 * time.Millisecond)}, opts...)
+	opts = append([]kgo.Opt{
+		kgo.SeedBrokers(b.addr), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.DisableIdempotentWrite(),
+		kgo.RecordRetries(3), kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.RetryTimeout(5 * time.Second), kgo.MetadataMinAge(10 * time.Millisecond),
+	}, opts...)
 	cl, err := kgo.NewClient(opts...)
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,7 @@
 package hostile
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +33,7 @@ func TestFewDescriptors(t *testing.T) {
 			}
 			records = append(records, &kgo.Record{Topic: "many", Partition: p, Value: value[:size]})
 			if p < partitions/4 {
-				records = append(records, &kgo.Record{Topic: "safe", Partition: p, Value: []byte(fmt.Sprint(round))})
+				records = append(records, &kgo.Record{Topic: "safe", Partition: p, Value: []byte(strconv.Itoa(round))})
 			}
 		}
 		var hold []conn

@@ -274,7 +274,7 @@ func produceOf(topic string, partition int32, records []byte) *kmsg.ProduceReque
 	return req
 }
 
-func fetchOf(topic string, minBytes int32, waitMillis int32) *kmsg.FetchRequest {
+func fetchOf(topic string, minBytes, waitMillis int32) *kmsg.FetchRequest {
 	req := kmsg.NewPtrFetchRequest()
 	req.SetVersion(11)
 	req.MinBytes, req.MaxBytes, req.MaxWaitMillis, req.ReplicaID = minBytes, 1<<20, waitMillis, -1

@@ -95,8 +95,10 @@ func askAll(c conn, name string) map[string]int16 {
 	alter := kmsg.NewPtrIncrementalAlterConfigsRequest()
 	alter.SetVersion(1)
 	value := "1000"
-	alter.Resources = []kmsg.IncrementalAlterConfigsRequestResource{{ResourceType: kmsg.ConfigResourceTypeTopic, ResourceName: name,
-		Configs: []kmsg.IncrementalAlterConfigsRequestResourceConfig{{Name: "retention.ms", Value: &value}}}}
+	alter.Resources = []kmsg.IncrementalAlterConfigsRequestResource{{
+		ResourceType: kmsg.ConfigResourceTypeTopic, ResourceName: name,
+		Configs: []kmsg.IncrementalAlterConfigsRequestResourceConfig{{Name: "retention.ms", Value: &value}},
+	}}
 	got["IncrementalAlterConfigs"] = c.ask(alter).(*kmsg.IncrementalAlterConfigsResponse).Resources[0].ErrorCode
 
 	topics := kmsg.NewPtrDescribeTopicPartitionsRequest()
@@ -128,11 +130,29 @@ func TestImpossibleConfigs(t *testing.T) {
 	b.create(t, "kept", 1, "retention.ms", "5000")
 	c := b.dial(t)
 	for _, bad := range [][2]string{
-		{"retention.ms", "-2"}, {"retention.ms", "soon"}, {"retention.ms", ""}, {"retention.ms", "99999999999999999999"}, {"segment.bytes", "0"},
-		{"segment.bytes", "13"}, {"segment.bytes", "2147483648"}, {"segment.ms", "0"}, {"max.message.bytes", "-1"}, {"cleanup.policy", "burn"},
-		{"cleanup.policy", "delete,burn"}, {"compression.type", "rar"}, {"min.insync.replicas", "0"}, {"message.timestamp.type", "Never"},
-		{"durability", "hope"}, {"index.interval.bytes", "-1"}, {"flush.messages", "0"}, {"no.such.config", "1"}, {"retention.ms\x00", "1"},
-		{"min.cleanable.dirty.ratio", "1.5"}, {"min.cleanable.dirty.ratio", "NaN"}, {"preallocate", "maybe"}, {strings.Repeat("a", 20000), "1"},
+		{"retention.ms", "-2"},
+		{"retention.ms", "soon"},
+		{"retention.ms", ""},
+		{"retention.ms", "99999999999999999999"},
+		{"segment.bytes", "0"},
+		{"segment.bytes", "13"},
+		{"segment.bytes", "2147483648"},
+		{"segment.ms", "0"},
+		{"max.message.bytes", "-1"},
+		{"cleanup.policy", "burn"},
+		{"cleanup.policy", "delete,burn"},
+		{"compression.type", "rar"},
+		{"min.insync.replicas", "0"},
+		{"message.timestamp.type", "Never"},
+		{"durability", "hope"},
+		{"index.interval.bytes", "-1"},
+		{"flush.messages", "0"},
+		{"no.such.config", "1"},
+		{"retention.ms\x00", "1"},
+		{"min.cleanable.dirty.ratio", "1.5"},
+		{"min.cleanable.dirty.ratio", "NaN"},
+		{"preallocate", "maybe"},
+		{strings.Repeat("a", 20000), "1"},
 		{"retention.ms", strings.Repeat("9", 30000)},
 	} {
 		name, value := bad[0], bad[1]
@@ -144,12 +164,16 @@ func TestImpossibleConfigs(t *testing.T) {
 		create.Topics = []kmsg.CreateTopicsRequestTopic{topic}
 		one := kmsg.NewPtrIncrementalAlterConfigsRequest()
 		one.SetVersion(1)
-		one.Resources = []kmsg.IncrementalAlterConfigsRequestResource{{ResourceType: kmsg.ConfigResourceTypeTopic, ResourceName: "kept",
-			Configs: []kmsg.IncrementalAlterConfigsRequestResourceConfig{{Name: name, Value: &value}}}}
+		one.Resources = []kmsg.IncrementalAlterConfigsRequestResource{{
+			ResourceType: kmsg.ConfigResourceTypeTopic, ResourceName: "kept",
+			Configs: []kmsg.IncrementalAlterConfigsRequestResourceConfig{{Name: name, Value: &value}},
+		}}
 		all := kmsg.NewPtrAlterConfigsRequest()
 		all.SetVersion(2)
-		all.Resources = []kmsg.AlterConfigsRequestResource{{ResourceType: kmsg.ConfigResourceTypeTopic, ResourceName: "kept",
-			Configs: []kmsg.AlterConfigsRequestResourceConfig{{Name: name, Value: &value}}}}
+		all.Resources = []kmsg.AlterConfigsRequestResource{{
+			ResourceType: kmsg.ConfigResourceTypeTopic, ResourceName: "kept",
+			Configs: []kmsg.AlterConfigsRequestResourceConfig{{Name: name, Value: &value}},
+		}}
 		for request, got := range map[string]int16{
 			"CreateTopics":            c.ask(create).(*kmsg.CreateTopicsResponse).Topics[0].ErrorCode,
 			"IncrementalAlterConfigs": c.ask(one).(*kmsg.IncrementalAlterConfigsResponse).Resources[0].ErrorCode,
@@ -171,8 +195,12 @@ func TestImpossibleConfigs(t *testing.T) {
 		replication int16
 		code        int16
 	}{
-		{0, 1, kerr.InvalidPartitions.Code}, {-2, 1, kerr.InvalidPartitions.Code}, {1, 0, kerr.InvalidReplicationFactor.Code},
-		{1, 2, kerr.InvalidReplicationFactor.Code}, {1, -2, kerr.InvalidReplicationFactor.Code}, {1 << 30, 1, kerr.InvalidPartitions.Code},
+		{0, 1, kerr.InvalidPartitions.Code},
+		{-2, 1, kerr.InvalidPartitions.Code},
+		{1, 0, kerr.InvalidReplicationFactor.Code},
+		{1, 2, kerr.InvalidReplicationFactor.Code},
+		{1, -2, kerr.InvalidReplicationFactor.Code},
+		{1 << 30, 1, kerr.InvalidPartitions.Code},
 	} {
 		create := kmsg.NewPtrCreateTopicsRequest()
 		create.SetVersion(7)
@@ -180,7 +208,7 @@ func TestImpossibleConfigs(t *testing.T) {
 		topic.Topic, topic.NumPartitions, topic.ReplicationFactor = "new", impossible.partitions, impossible.replication
 		create.Topics = []kmsg.CreateTopicsRequestTopic{topic}
 		got := c.ask(create).(*kmsg.CreateTopicsResponse).Topics[0].ErrorCode
-		if got != impossible.code && !(impossible.partitions > 1 && got == kerr.PolicyViolation.Code) {
+		if got != impossible.code && (impossible.partitions <= 1 || got != kerr.PolicyViolation.Code) {
 			t.Errorf("%d partitions, replication %d: error %d, want %d", impossible.partitions, impossible.replication, got, impossible.code)
 		}
 	}

@@ -3,6 +3,9 @@ package interop
 import (
 	"context"
 	"time"
+
+	"github.com/IBM/sarama"
+	"github.com/twmb/franz-go/pkg/kversion"
 )
 
 // record is what a scenario sends and expects back.
@@ -39,5 +42,17 @@ type client interface {
 }
 
 func clients(addr string) []client {
-	return []client{franz{addr}, newSarama(addr), segmentio{addr}, librdkafka{addr}}
+	return []client{franz{addr: addr}, shopify{addr, sarama.MaxVersion}, segmentio{addr}, librdkafka{addr}}
+}
+
+// eras are clients held to the versions of older Kafkas, down to the first with today's message format.
+func eras(addr string) []client {
+	list := []client{shopify{addr, sarama.V0_11_0_0}, shopify{addr, sarama.V1_0_0_0}, shopify{addr, sarama.V2_1_0_0}}
+	for _, v := range []*kversion.Versions{
+		kversion.V0_11_0(), kversion.V1_0_0(), kversion.V1_1_0(), kversion.V2_0_0(), kversion.V2_1_0(), kversion.V2_4_0(),
+		kversion.V2_8_0(), kversion.V3_9_0(), kversion.V4_0_0(),
+	} {
+		list = append(list, franz{addr, v})
+	}
+	return list
 }

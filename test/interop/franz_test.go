@@ -3,18 +3,31 @@ package interop
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kversion"
 )
 
 // franz is twmb/franz-go.
-type franz struct{ addr string }
+type franz struct {
+	addr string
+	max  *kversion.Versions // nil: the newest that both know
+}
 
-func (f franz) Name() string { return "franz" }
+func (f franz) Name() string {
+	if f.max == nil {
+		return "franz"
+	}
+	return "franz-" + strings.TrimPrefix(f.max.VersionGuess(), "v")
+}
 
 func (f franz) open(opts ...kgo.Opt) (*kgo.Client, error) {
+	if f.max != nil {
+		opts = append(opts, kgo.MaxVersions(f.max))
+	}
 	return kgo.NewClient(append(opts, kgo.SeedBrokers(f.addr))...)
 }
 
@@ -58,12 +71,12 @@ func (f franz) Partitions(ctx context.Context, topic string) (n int, err error) 
 }
 
 func (f franz) Produce(ctx context.Context, topic string, opts produceOptions, records []record) error {
-	codecs := map[string]kgo.CompressionCodec{
+	codec := map[string]kgo.CompressionCodec{
 		"none": kgo.NoCompression(), "gzip": kgo.GzipCompression(), "snappy": kgo.SnappyCompression(),
 		"lz4": kgo.Lz4Compression(), "zstd": kgo.ZstdCompression(),
-	}
+	}[opts.Codec]
 	kopts := []kgo.Opt{
-		kgo.ProducerBatchCompression(codecs[opts.Codec]), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.ProducerBatchCompression(codec), kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.ProducerBatchMaxBytes(8 << 20), kgo.MaxBufferedRecords(100_000),
 	}
 	if !opts.Idempotent {
@@ -119,4 +132,35 @@ func (f franz) OffsetAt(ctx context.Context, topic string, at time.Time) (offset
 		return o.Err
 	})
 	return offset, err
+}
+
+// storedCodecs names the codecs of the batches on partition 0.
+func (f franz) storedCodecs(ctx context.Context, topic string) (map[string]bool, error) {
+	var end int64
+	err := f.admin(func(a *kadm.Client) error {
+		offsets, err := a.ListEndOffsets(ctx, topic)
+		o, _ := offsets.Lookup(topic, 0)
+		end = o.Offset
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	c, err := f.open(kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {0: kgo.NewOffset().At(0)}}))
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	found := make(map[string]bool)
+	for n := int64(0); n < end; {
+		fetches := c.PollFetches(ctx)
+		if err := fetches.Err(); err != nil {
+			return nil, err
+		}
+		fetches.EachRecord(func(k *kgo.Record) {
+			found[codecs[k.Attrs.CompressionType()]] = true
+			n++
+		})
+	}
+	return found, nil
 }

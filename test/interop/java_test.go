@@ -26,15 +26,6 @@ func javaTool(t *testing.T, stdin, class string, args ...string) string {
 	return string(out)
 }
 
-func has(t *testing.T, out string, wants ...string) {
-	t.Helper()
-	for _, want := range wants {
-		if !strings.Contains(out, want) {
-			t.Errorf("output has no %q:\n%s", want, out)
-		}
-	}
-}
-
 const tools = "org.apache.kafka.tools."
 
 // TestJavaTools runs Kafka's console tools against the broker.
@@ -86,7 +77,7 @@ func TestJavaTools(t *testing.T) {
 func TestJavaDump(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	cmd, addr := startAt(t, dir)
-	c := franz{addr}
+	c := franz{addr: addr}
 	create(t.Context(), t, c, "dumped", map[string]string{"segment.bytes": "1048576", "index.interval.bytes": "512"})
 	for range 20 {
 		if err := c.Produce(t.Context(), "dumped", produceOptions{Codec: "none", Idempotent: true}, numbered(1000)); err != nil {
@@ -141,7 +132,7 @@ offsets.topic.replication.factor=1
 	}
 	addr := fmt.Sprintf("127.0.0.1:%d", port)
 	awaitListener(t, addr)
-	c := franz{addr}
+	c := franz{addr: addr}
 	create(t.Context(), t, c, "from-kafka", map[string]string{"segment.bytes": "1048576"})
 	sent := numbered(20_000)
 	if err := c.Produce(t.Context(), "from-kafka", produceOptions{Codec: "lz4", Idempotent: true}, sent); err != nil {
@@ -153,8 +144,8 @@ offsets.topic.replication.factor=1
 	_ = kafka.Wait() // 143 after SIGTERM
 
 	_, ours := startAt(t, dir)
-	expect(t.Context(), t, franz{ours}, "from-kafka", sent)
-	if err := (franz{ours}).Produce(t.Context(), "from-kafka", produceOptions{Codec: "none"}, sent[:1]); err != nil {
+	expect(t.Context(), t, franz{addr: ours}, "from-kafka", sent)
+	if err := (franz{addr: ours}).Produce(t.Context(), "from-kafka", produceOptions{Codec: "none"}, sent[:1]); err != nil {
 		t.Error(err)
 	}
 }

@@ -9,15 +9,21 @@ import (
 )
 
 // shopify is IBM/sarama, once Shopify's.
-type shopify struct{ addr string }
+type shopify struct {
+	addr    string
+	version sarama.KafkaVersion // what it takes the broker for; it never sends newer requests
+}
 
-func newSarama(addr string) client { return shopify{addr} }
-
-func (s shopify) Name() string { return "sarama" }
+func (s shopify) Name() string {
+	if s.version == sarama.MaxVersion {
+		return "sarama"
+	}
+	return "sarama-" + s.version.String()
+}
 
 func (s shopify) config() *sarama.Config {
 	c := sarama.NewConfig()
-	c.Version = sarama.MaxVersion
+	c.Version = s.version
 	c.Producer.Return.Successes = true
 	c.Producer.RequiredAcks = sarama.WaitForAll
 	c.Producer.MaxMessageBytes = 8 << 20

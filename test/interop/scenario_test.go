@@ -4,13 +4,17 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
 
 const patience = 60 * time.Second
 
-// TestClients runs every scenario for every client, against one broker.
+// codecs are Kafka's, each at its number in a batch's attributes.
+var codecs = []string{"none", "gzip", "snappy", "lz4", "zstd"}
+
+// TestClients runs every scenario for every client, old versions of their requests too, against one broker.
 func TestClients(t *testing.T) {
 	t.Parallel()
 	addr := startBroker(t)
@@ -24,8 +28,9 @@ func TestClients(t *testing.T) {
 		{"large", large},
 		{"idempotence", idempotence},
 		{"null", nulls},
+		{"codecs", oldCodecs},
 	}
-	for _, c := range clients(addr) {
+	for _, c := range append(clients(addr), eras(addr)...) {
 		for _, s := range scenarios {
 			t.Run(c.Name()+"/"+s.name, func(t *testing.T) {
 				t.Parallel()
@@ -43,7 +48,7 @@ func TestEachReadsTheOthers(t *testing.T) {
 	addr := startBroker(t)
 	all := clients(addr)
 	for _, producer := range all {
-		for _, codec := range []string{"none", "gzip", "snappy", "lz4", "zstd"} {
+		for _, codec := range codecs {
 			t.Run(producer.Name()+"/"+codec, func(t *testing.T) {
 				t.Parallel()
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -54,6 +59,11 @@ func TestEachReadsTheOthers(t *testing.T) {
 				if err := producer.Produce(ctx, topic, produceOptions{Codec: codec}, sent); err != nil {
 					t.Fatal(err)
 				}
+				stored := codec
+				if producer.Name() == "librdkafka" {
+					stored = librdkafkaStores(codec)
+				}
+				expectCodec(t, addr, topic, stored)
 				for _, consumer := range all {
 					expect(ctx, t, consumer, topic, sent)
 				}
@@ -66,6 +76,15 @@ func create(ctx context.Context, t *testing.T, c client, topic string, configs m
 	t.Helper()
 	if err := c.CreateTopic(ctx, topic, 1, configs); err != nil {
 		t.Fatalf("create %s: %v", topic, err)
+	}
+}
+
+func has(t *testing.T, out string, wants ...string) {
+	t.Helper()
+	for _, want := range wants {
+		if !strings.Contains(out, want) {
+			t.Errorf("output has no %q:\n%s", want, out)
+		}
 	}
 }
 
@@ -93,6 +112,24 @@ func expect(ctx context.Context, t *testing.T, c client, topic string, want []re
 				c.Name(), topic, i, got[i].Offset, got[i].Key, got[i].Value, want[i].Key, want[i].Value)
 		}
 	}
+}
+
+// expectCodec checks what the topic's batches are compressed with as they are stored.
+func expectCodec(t *testing.T, addr, topic, want string) {
+	t.Helper()
+	got, err := (franz{addr: addr}).storedCodecs(t.Context(), topic)
+	if err != nil || len(got) != 1 || !got[want] {
+		t.Errorf("%s is stored with %v, error %v; want %s", topic, got, err, want)
+	}
+}
+
+// librdkafkaStores is the codec of librdkafka's batches when it is asked for one: it sends lz4 uncompressed to a broker
+// that does not advertise FindCoordinator 0, by which it tells brokers of Kafka 0.8 that know no lz4.
+func librdkafkaStores(asked string) string {
+	if asked == "lz4" {
+		return "none"
+	}
+	return asked
 }
 
 func topics(ctx context.Context, t *testing.T, c client) {
@@ -193,5 +230,18 @@ func nulls(ctx context.Context, t *testing.T, c client) {
 	}
 	if len(got[0].Value) != 0 || len(got[1].Key) != 0 {
 		t.Errorf("value %q and key %q; want none", got[0].Value, got[1].Key)
+	}
+}
+
+// oldCodecs are those that every version since Kafka 0.11 has.
+func oldCodecs(ctx context.Context, t *testing.T, c client) {
+	for _, codec := range []string{"none", "gzip", "snappy", "lz4"} {
+		topic := "codec-" + c.Name() + "-" + codec
+		create(ctx, t, c, topic, nil)
+		sent := numbered(50)
+		if err := c.Produce(ctx, topic, produceOptions{Codec: codec}, sent); err != nil {
+			t.Fatal(err)
+		}
+		expect(ctx, t, c, topic, sent)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"testing"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -101,4 +102,67 @@ func (s segmentio) OffsetAt(ctx context.Context, topic string, at time.Time) (in
 		return offset, p.Error
 	}
 	return -1, p.Error
+}
+
+// TestSegmentioConn uses kafka-go's connection, which sends fixed versions of requests whatever the broker has:
+// Metadata 1 and 6, CreateTopics 0 to 2, DeleteTopics 0 and 1, Produce 2 to 7, Fetch 2 to 10, ListOffsets 1.
+func TestSegmentioConn(t *testing.T) {
+	t.Parallel()
+	addr := startBroker(t)
+	conn, err := kafka.DialContext(t.Context(), "tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.CreateTopics(kafka.TopicConfig{Topic: "old", NumPartitions: 2, ReplicationFactor: 1}); err != nil {
+		t.Fatal(err)
+	}
+	partitions, err := conn.ReadPartitions("old")
+	if err != nil || len(partitions) != 2 {
+		t.Fatalf("partitions %v, error %v; want 2", partitions, err)
+	}
+	if b, err := conn.Controller(); err != nil || b.ID != 1 {
+		t.Errorf("controller %v, error %v; want 1", b, err)
+	}
+	if all, err := conn.Brokers(); err != nil || len(all) != 1 {
+		t.Errorf("brokers %v, error %v; want 1", all, err)
+	}
+	segmentioLeader(t, addr)
+	if err := conn.DeleteTopics("old"); err != nil {
+		t.Error(err)
+	}
+	if err := conn.DeleteTopics("old"); !errors.Is(err, kafka.UnknownTopicOrPartition) {
+		t.Errorf("deleted twice: %v", err)
+	}
+}
+
+// segmentioLeader writes and reads partition 0 of the topic old.
+func segmentioLeader(t *testing.T, addr string) {
+	t.Helper()
+	leader, err := kafka.DialLeader(t.Context(), "tcp", addr, "old", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leader.Close()
+	if err := leader.SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	sent := kafka.Message{Key: []byte("k"), Value: []byte("v"), Headers: []kafka.Header{{Key: "h", Value: []byte("x")}}}
+	for _, codec := range []compress.Compression{0, compress.Gzip, compress.Snappy, compress.Lz4, compress.Zstd} {
+		if _, err := leader.WriteCompressedMessages(codec.Codec(), sent, sent); err != nil {
+			t.Fatalf("%v: %v", codec, err)
+		}
+	}
+	if first, last, err := leader.ReadOffsets(); err != nil || first != 0 || last != 10 {
+		t.Errorf("offsets %d to %d, error %v; want 0 to 10", first, last, err)
+	}
+	if _, err := leader.Seek(3, kafka.SeekAbsolute); err != nil { // the middle of a batch
+		t.Fatal(err)
+	}
+	for want := int64(3); want < 10; want++ {
+		m, err := leader.ReadMessage(1 << 20)
+		if err != nil || m.Offset != want || string(m.Value) != "v" || len(m.Headers) != 1 {
+			t.Fatalf("record %+v, error %v; want offset %d", m, err, want)
+		}
+	}
 }

@@ -7,10 +7,11 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+
 	"github.com/ottla-io/ottla/internal/cluster/meta"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
-	"github.com/twmb/franz-go/pkg/kerr"
 )
 
 // Journal commits records and gives committed ones back, in order. An error that wraps ErrRefused says that nothing of

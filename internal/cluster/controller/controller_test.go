@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kerr"
+
 	"github.com/ottla-io/ottla/internal/cluster/meta"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
 	"github.com/ottla-io/ottla/internal/storage/log"
 	"github.com/ottla-io/ottla/internal/storage/vfs"
-	"github.com/twmb/franz-go/pkg/kerr"
 )
 
 const dir = "__cluster_metadata-0"

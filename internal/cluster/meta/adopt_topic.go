@@ -1,9 +1,10 @@
 package meta
 
 import (
+	"github.com/twmb/franz-go/pkg/kerr"
+
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
-	"github.com/twmb/franz-go/pkg/kerr"
 )
 
 // AdoptedTopic is a topic whose partitions were found on disk without metadata. Epochs are the newest leader epoch in the log of each

@@ -1,8 +1,9 @@
 package meta
 
 import (
-	"github.com/ottla-io/ottla/internal/protocol/topic"
 	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/ottla-io/ottla/internal/protocol/topic"
 )
 
 // MorePartitions asks that a topic have Count partitions in all. Assignments, if any, are the replicas of each new one.

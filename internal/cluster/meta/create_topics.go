@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ottla-io/ottla/internal/protocol/topic"
 	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/ottla-io/ottla/internal/protocol/topic"
 )
 
 // NewTopic is one topic to create. Of Partitions with ReplicationFactor, and Assignments, one is given.

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/twmb/franz-go/pkg/kbin"
+
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
-	"github.com/twmb/franz-go/pkg/kbin"
 )
 
 // ErrMalformed marks bytes that are no metadata record.

@@ -1,8 +1,9 @@
 package meta
 
 import (
-	"github.com/ottla-io/ottla/internal/protocol/topic"
 	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/ottla-io/ottla/internal/protocol/topic"
 )
 
 // TopicRef names a topic by its name or, where that is empty, by its id.

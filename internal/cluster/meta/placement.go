@@ -4,8 +4,9 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/ottla-io/ottla/internal/protocol/topic"
 	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/ottla-io/ottla/internal/protocol/topic"
 )
 
 // unassigned is the directory of a replica whose broker chooses (Kafka's DirectoryId.UNASSIGNED).

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/ottla-io/ottla/internal/protocol/topic"
 )
 
@@ -32,25 +33,47 @@ var golden = []struct {
 		Replicas: []int32{1}, Leader: -1, Recovering: true, ELR: []int32{1}, LastKnownELR: []int32{2},
 	}}, "01 03 02 00000000 0a000000000000000000000000000001 02 00000001 01 01 01 ffffffff 00000000 00000000 01" +
 		"03 00 01 01 01 05 02 00000001 02 05 02 00000002"},
-	{"partition change", PartitionChangeRecord{Index: 2, TopicID: idA, Leader: 1, ISR: []int32{1}, Recovery: KeepRecovery},
-		"01 05 02 00000002 0a000000000000000000000000000001 02 00 05 02 00000001 01 04 00000001"},
-	{"partition change, all", PartitionChangeRecord{TopicID: idA, ISR: []int32{}, Leader: -1, Replicas: []int32{3}, Removing: []int32{4},
-		Adding: []int32{5}, Recovery: 0, ELR: []int32{6}, LastKnownELR: []int32{7}, Directories: [][16]byte{dirA}},
+	{
+		"partition change",
+		PartitionChangeRecord{Index: 2, TopicID: idA, Leader: 1, ISR: []int32{1}, Recovery: KeepRecovery},
+		"01 05 02 00000002 0a000000000000000000000000000001 02 00 05 02 00000001 01 04 00000001",
+	},
+	{
+		"partition change, all",
+		PartitionChangeRecord{
+			TopicID: idA, ISR: []int32{}, Leader: -1, Replicas: []int32{3}, Removing: []int32{4},
+			Adding: []int32{5}, Recovery: 0, ELR: []int32{6}, LastKnownELR: []int32{7}, Directories: [][16]byte{dirA},
+		},
 		"01 05 02 00000000 0a000000000000000000000000000001 09 00 01 01 01 04 ffffffff 02 05 02 00000003 03 05 02 00000004" +
-			"04 05 02 00000005 05 01 00 06 05 02 00000006 07 05 02 00000007 08 11 02 d1000000000000000000000000000002"},
-	{"config", ConfigRecord{Resource: TopicResource("t"), Name: "retention.ms", Value: new("1")},
-		"01 04 00 02 0274 0d726574656e74696f6e2e6d73 0231 00"},
+			"04 05 02 00000005 05 01 00 06 05 02 00000006 07 05 02 00000007 08 11 02 d1000000000000000000000000000002",
+	},
+	{
+		"config",
+		ConfigRecord{Resource: TopicResource("t"), Name: "retention.ms", Value: new("1")},
+		"01 04 00 02 0274 0d726574656e74696f6e2e6d73 0231 00",
+	},
 	{"config deleted", ConfigRecord{Resource: TopicResource("t"), Name: "k"}, "01 04 00 02 0274 026b 00 00"},
-	{"feature", FeatureLevelRecord{Feature: Feature{Name: "metadata.version", Level: 25}},
-		"01 0c 00 116d657461646174612e76657273696f6e 0019 00"},
+	{
+		"feature",
+		FeatureLevelRecord{Feature: Feature{Name: "metadata.version", Level: 25}},
+		"01 0c 00 116d657461646174612e76657273696f6e 0019 00",
+	},
 	{"producer ids", ProducerIDsRecord{Broker: 1, Epoch: 2, Next: 1000}, "01 0f 00 00000001 0000000000000002 00000000000003e8 00"},
-	{"register", RegisterBrokerRecord{Broker: Broker{ID: 1, Epoch: 5, Incarnation: dirA, Directories: [][16]byte{dirA}, Rack: new("r"),
-		Endpoints: []Endpoint{{Listener: "PLAINTEXT", Host: "h", Port: 9092}}}, Features: []FeatureRange{{Name: "f", Min: 1, Max: 2}}},
+	{
+		"register",
+		RegisterBrokerRecord{Broker: Broker{
+			ID: 1, Epoch: 5, Incarnation: dirA, Directories: [][16]byte{dirA}, Rack: new("r"),
+			Endpoints: []Endpoint{{Listener: "PLAINTEXT", Host: "h", Port: 9092}},
+		}, Features: []FeatureRange{{Name: "f", Min: 1, Max: 2}}},
 		"01 00 03 00000001 00 d1000000000000000000000000000002 0000000000000005 02 0a504c41494e54455854 0268 2384 0000 00" +
-			"02 0266 0001 0002 00 0272 00 00 01 00 11 02 d1000000000000000000000000000002"},
+			"02 0266 0001 0002 00 0272 00 00 01 00 11 02 d1000000000000000000000000000002",
+	},
 	{"unregister", UnregisterBrokerRecord{ID: 1, Epoch: 2}, "01 01 00 00000001 0000000000000002 00"},
-	{"registration change", RegistrationChangeRecord{ID: 1, Epoch: 5, Fenced: -1, ShuttingDown: true, Directories: [][16]byte{dirA}},
-		"01 11 02 00000001 0000000000000005 03 00 01 ff 01 01 01 02 11 02 d1000000000000000000000000000002"},
+	{
+		"registration change",
+		RegistrationChangeRecord{ID: 1, Epoch: 5, Fenced: -1, ShuttingDown: true, Directories: [][16]byte{dirA}},
+		"01 11 02 00000001 0000000000000005 03 00 01 ff 01 01 01 02 11 02 d1000000000000000000000000000002",
+	},
 	{"no-op", NoOpRecord{}, "01 14 00 00"},
 	{"begin", BeginTransactionRecord{Name: new("x")}, "01 17 00 01 00 02 0278"},
 	{"end", EndTransactionRecord{}, "01 18 00 00"},

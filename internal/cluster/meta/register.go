@@ -3,8 +3,9 @@ package meta
 import (
 	"slices"
 
-	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/ottla-io/ottla/internal/protocol/batch"
 )
 
 // RegisterBroker says that a broker process has come up and serves.

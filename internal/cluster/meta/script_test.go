@@ -9,8 +9,9 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
-	"github.com/ottla-io/ottla/internal/protocol/topic"
 	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/ottla-io/ottla/internal/protocol/topic"
 )
 
 // testSchema takes retention.ms (a number of at least -1), cleanup.policy (a list) and nothing else for topics; everything for the rest.
@@ -57,8 +58,10 @@ func (sc *script) run(t *testing.T, d *datadriven.TestData) string {
 	var out strings.Builder
 	switch d.Cmd {
 	case "register":
-		c := RegisterBroker{Offset: sc.state.Version() + 1, Alone: d.HasArg("alone"),
-			Endpoints: []Endpoint{{Listener: "PLAINTEXT", Host: "h", Port: 9092}}}
+		c := RegisterBroker{
+			Offset: sc.state.Version() + 1, Alone: d.HasArg("alone"),
+			Endpoints: []Endpoint{{Listener: "PLAINTEXT", Host: "h", Port: 9092}},
+		}
 		d.ScanArgs(t, "id", &c.ID)
 		execute(sc, &out, c, func(r Registered) { fmt.Fprintf(&out, "epoch %d\n", r.Epoch) })
 	case "elect":

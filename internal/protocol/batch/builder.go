@@ -87,8 +87,10 @@ type Builder struct {
 
 // Reset begins a batch. The batch that Build returned before is no longer valid.
 func (w *Builder) Reset(f Fields) {
-	*w = Builder{fields: f, plain: slices.Grow(w.plain[:0], HeaderSize)[:HeaderSize], packed: w.packed,
-		last: -1, base: f.DeleteHorizon, max: NoTimestamp}
+	*w = Builder{
+		fields: f, plain: slices.Grow(w.plain[:0], HeaderSize)[:HeaderSize], packed: w.packed,
+		last: -1, base: f.DeleteHorizon, max: NoTimestamp,
+	}
 }
 
 // Append adds a record by its Offset, Timestamp, Key, Value and Headers, which it copies. Offsets must rise; gaps are

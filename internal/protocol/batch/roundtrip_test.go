@@ -109,8 +109,10 @@ func TestOurBatchesByKmsg(t *testing.T) {
 			for _, h := range r.Headers {
 				headers = append(headers, Header(h))
 			}
-			got := Record{Offset: f.BaseOffset + Offset(r.OffsetDelta), Delta: r.OffsetDelta, Sequence: NoSequence,
-				Timestamp: theirs.FirstTimestamp + r.TimestampDelta64, Key: r.Key, Value: r.Value, Headers: NewHeaders(headers...)}
+			got := Record{
+				Offset: f.BaseOffset + Offset(r.OffsetDelta), Delta: r.OffsetDelta, Sequence: NoSequence,
+				Timestamp: theirs.FirstTimestamp + r.TimestampDelta64, Key: r.Key, Value: r.Value, Headers: NewHeaders(headers...),
+			}
 			if err := sameRecord(got, want); err != nil {
 				t.Fatalf("record %d: %v", i, err)
 			}

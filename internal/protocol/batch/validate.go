@@ -149,7 +149,7 @@ func (c *Checks) record(bad *InvalidError, index int32, timestamp int64, at *lay
 	if bad == nil {
 		bad = &InvalidError{Reason: "one or more records were refused"}
 	}
-	bad.Timestamp = bad.Timestamp || !(c.Keys && at.key.length < 0)
+	bad.Timestamp = bad.Timestamp || (!c.Keys || at.key.length >= 0)
 	if len(bad.Records) < MaxRecordErrors {
 		bad.Records = append(bad.Records, RecordError{Index: index, Message: message})
 	}

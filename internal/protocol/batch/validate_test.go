@@ -129,9 +129,8 @@ func TestValidateKeysAndTimestamps(t *testing.T) {
 			if !errors.Is(err, c.want) {
 				t.Fatalf("%v, %s: %v, want %v", codec, name, err, c.want)
 			}
-			var invalid *InvalidError
 			var bad []int32
-			if errors.As(err, &invalid) {
+			if invalid, ok := errors.AsType[*InvalidError](err); ok {
 				for _, r := range invalid.Records {
 					bad = append(bad, r.Index)
 				}

@@ -38,7 +38,7 @@ var ledger = [...]Gap{
 	{kmsg.ControlledShutdown, allVersions, whyZooKeeper},
 	{kmsg.OffsetCommit, allVersions, whyGroups},
 	{kmsg.OffsetFetch, allVersions, whyGroups},
-	{kmsg.FindCoordinator, allVersions, whyGroups},
+	{kmsg.FindCoordinator, allVersions, whyGroups + " Until they are, librdkafka sends lz4 batches uncompressed: it takes FindCoordinator 0 for a sign that the broker knows lz4."},
 	{kmsg.JoinGroup, allVersions, whyGroups},
 	{kmsg.Heartbeat, allVersions, whyGroups},
 	{kmsg.LeaveGroup, allVersions, whyGroups},

@@ -53,7 +53,7 @@ func fill(r *rand.Rand, v reflect.Value, most int) {
 }
 
 func fillStruct(r *rand.Rand, v reflect.Value, most int) {
-	if tags, ok := v.Addr().Interface().(*kmsg.Tags); ok {
+	if tags, ok := reflect.TypeAssert[*kmsg.Tags](v.Addr()); ok {
 		for range r.IntN(3) * r.IntN(2) {
 			tags.Set(uint32(100+r.IntN(200)), make([]byte, r.IntN(5)))
 		}

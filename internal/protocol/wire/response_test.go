@@ -2,7 +2,7 @@ package wire
 
 import (
 	"bytes"
-	"fmt"
+	"encoding/hex"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -360,7 +360,7 @@ func TestDecodeProduceReuse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := fmt.Sprintf("%x", req.AppendTo(nil)), fmt.Sprintf("%x", want.AppendTo(nil)); got != want {
+		if got, want := hex.EncodeToString(req.AppendTo(nil)), hex.EncodeToString(want.AppendTo(nil)); got != want {
 			t.Fatalf("v%d:\ngot  %s\nwant %s", h.Version, got, want)
 		}
 	}

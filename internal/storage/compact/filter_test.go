@@ -99,9 +99,11 @@ func offsets(batches []batch.Batch) string {
 	var all []string
 	for _, b := range batches {
 		text := fmt.Sprintf("[%d %d]", b.BaseOffset(), b.LastOffset())
+		var textSb102 strings.Builder
 		for r := range b.All(Limit()) {
-			text += fmt.Sprintf(" %d", r.Offset)
+			textSb102.WriteString(fmt.Sprintf(" %d", r.Offset))
 		}
+		text += textSb102.String()
 		all = append(all, text)
 	}
 	return strings.Join(all, ", ")
@@ -124,12 +126,19 @@ func TestFilterKeeps(t *testing.T) {
 		{"an offset far above", 1 << 40, []batch.Batch{data(t, 1<<39, nil, "a")}, "[549755813888 549755813888] 549755813888"},
 		{"a committed transaction and its marker", 9, []batch.Batch{data(t, 0, txn(1), "a"), marker(t, 1, 1, commit)}, "[0 0] 0, [1 1] 1"},
 		{"no aborted data, but its marker once more", 9, []batch.Batch{data(t, 0, txn(1), "a"), marker(t, 1, 1, abort)}, "[1 1] 1"},
-		{"what an aborted transaction would replace", 9,
-			[]batch.Batch{data(t, 0, nil, "a"), data(t, 1, txn(1), "a"), marker(t, 2, 1, abort)}, "[0 0] 0, [2 2] 2"},
-		{"transactions of one producer apart", 9, []batch.Batch{data(t, 0, txn(1), "a"), marker(t, 1, 1, abort),
-			data(t, 2, txn(1), "b"), marker(t, 3, 1, commit)}, "[1 1] 1, [2 2] 2, [3 3] 3"},
-		{"transactions of two producers apart", 9, []batch.Batch{data(t, 0, txn(1), "a"), data(t, 1, txn(2), "a"), marker(t, 2, 1, abort),
-			marker(t, 3, 2, commit)}, "[1 1] 1, [2 2] 2, [3 3] 3"},
+		{
+			"what an aborted transaction would replace", 9,
+			[]batch.Batch{data(t, 0, nil, "a"), data(t, 1, txn(1), "a"), marker(t, 2, 1, abort)},
+			"[0 0] 0, [2 2] 2",
+		},
+		{"transactions of one producer apart", 9, []batch.Batch{
+			data(t, 0, txn(1), "a"), marker(t, 1, 1, abort),
+			data(t, 2, txn(1), "b"), marker(t, 3, 1, commit),
+		}, "[1 1] 1, [2 2] 2, [3 3] 3"},
+		{"transactions of two producers apart", 9, []batch.Batch{
+			data(t, 0, txn(1), "a"), data(t, 1, txn(2), "a"), marker(t, 2, 1, abort),
+			marker(t, 3, 2, commit),
+		}, "[1 1] 1, [2 2] 2, [3 3] 3"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -3,6 +3,7 @@ package compact
 import (
 	"encoding/binary"
 	"fmt"
+	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -20,7 +21,7 @@ func TestKeyMapIsAMap(t *testing.T) {
 		}
 		model := map[string]batch.Offset{}
 		for offset := range batch.Offset(200) {
-			key := fmt.Sprint(rapid.IntRange(0, 80).Draw(t, "key"))
+			key := strconv.Itoa(rapid.IntRange(0, 80).Draw(t, "key"))
 			if m.Put([]byte(key), offset) {
 				model[key] = offset
 			} else if _, had := model[key]; had || len(model) == 0 {
@@ -31,7 +32,7 @@ func TestKeyMapIsAMap(t *testing.T) {
 			t.Fatalf("%d keys, expected %d", m.Len(), len(model))
 		}
 		for i := range 100 {
-			want, had := model[fmt.Sprint(i)]
+			want, had := model[strconv.Itoa(i)]
 			if got, ok := m.Last(fmt.Append(nil, i)); ok != had || ok && got != want {
 				t.Fatalf("key %d is at %d, %v; expected %d, %v", i, got, ok, want, had)
 			}

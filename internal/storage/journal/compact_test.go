@@ -1,8 +1,8 @@
 package journal_test
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +38,7 @@ func TestCompactedSegmentsStay(t *testing.T) {
 	}
 	p := parts[0]
 	for i := range 40 {
-		if err := p.keyed(fmt.Sprint(i%3), strings.Repeat("v", 900)); err != nil {
+		if err := p.keyed(strconv.Itoa(i%3), strings.Repeat("v", 900)); err != nil {
 			t.Fatal(err)
 		}
 		if err := commit(j, parts); err != nil {

@@ -2,8 +2,8 @@ package journal_test
 
 import (
 	"errors"
-	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -118,7 +118,7 @@ func (w *world) step() error {
 			return err
 		}
 		if _, err := w.disk.Stat(journal.File); err == nil {
-			return fmt.Errorf("a drained journal is still there")
+			return errors.New("a drained journal is still there")
 		}
 		return w.journal.Make()
 	}
@@ -173,7 +173,7 @@ func TestCrashes(t *testing.T) {
 		seeds = 6
 	}
 	for seed := range seeds {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+		t.Run(strconv.Itoa(seed), func(t *testing.T) {
 			t.Parallel()
 			w := &world{t: t, rng: rand.New(rand.NewPCG(uint64(seed), 7)), disk: vfs.NewMem(), parts: newParts(2 + seed%5)}
 			for range 3 {

@@ -2,7 +2,7 @@ package journal_test
 
 import (
 	"errors"
-	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -142,7 +142,7 @@ func lifeWithFault(t *testing.T, n int64, cause error) bool {
 	err := j.Make()
 	for i := 0; i < 30 && err == nil; i++ {
 		for _, p := range parts {
-			if err := p.append(fmt.Sprint(i)); err != nil {
+			if err := p.append(strconv.Itoa(i)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -196,7 +196,7 @@ func TestConcurrentUse(t *testing.T) {
 			mine := parts[2*i : 2*i+2]
 			for n := range 100 {
 				for _, p := range mine {
-					if err := p.append(fmt.Sprint(n)); err != nil {
+					if err := p.append(strconv.Itoa(n)); err != nil {
 						t.Error(err)
 					}
 				}

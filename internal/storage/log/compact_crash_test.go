@@ -212,7 +212,7 @@ func (k *kept) fail(t *testing.T, mem *vfs.Mem, n int64, cause error, cleaned, e
 	name := fmt.Sprintf("%v (%v), compact says %v", failed, cause, err)
 	k.check(named{t, name}, k.l, end)
 	final, room := errors.Is(err, log.ErrFailed), errors.Is(err, log.ErrNoSpace)
-	if !spared(failed) && (err == nil || cause == syscall.ENOSPC && final == room || cause == syscall.EIO && !final) {
+	if !spared(failed) && (err == nil || errors.Is(cause, syscall.ENOSPC) && final == room || errors.Is(cause, syscall.EIO) && !final) {
 		t.Errorf("%s: final %v, for want of room %v", name, final, room)
 	}
 	if !final {

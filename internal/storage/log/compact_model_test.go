@@ -225,8 +225,10 @@ func (v view) take(t tb, b batch.Batch) {
 			t.Fatalf("batch at %d: %v", b.BaseOffset(), err)
 		}
 		if !b.IsControl() {
-			v.records[r.Offset] = rec{offset: r.Offset, key: string(r.Key), value: bytes.Clone(r.Value), ts: r.Timestamp,
-				headers: string(r.Headers), epoch: b.LeaderEpoch(), producer: b.ProducerID()}
+			v.records[r.Offset] = rec{
+				offset: r.Offset, key: string(r.Key), value: bytes.Clone(r.Value), ts: r.Timestamp,
+				headers: string(r.Headers), epoch: b.LeaderEpoch(), producer: b.ProducerID(),
+			}
 		}
 	}
 }

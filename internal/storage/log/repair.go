@@ -1,6 +1,8 @@
 package log
 
 import (
+	"slices"
+
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/storage/segment"
 )
@@ -40,11 +42,11 @@ func (l *Log) lastEpoch() (batch.Epoch, error) {
 		return epoch, nil
 	}
 	segs := *l.segs.Load()
-	for i := len(segs) - 1; i >= 0; i-- {
-		if segs[i].Size() == 0 {
+	for _, seg := range slices.Backward(segs) {
+		if seg.Size() == 0 {
 			continue
 		}
-		last, ok, err := segs[i].Last()
+		last, ok, err := seg.Last()
 		if ok {
 			return last.Epoch, nil
 		}

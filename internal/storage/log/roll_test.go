@@ -63,15 +63,18 @@ func TestRoll(t *testing.T) {
 		"no reason": {nil, func(t *testing.T) batch.Batch { return mk(t, 1, 1, 10, 0, ts) }, time.Hour, []int64{0}},
 		"size": {
 			func(o *log.Options) { o.SegmentBytes = 130 },
-			func(t *testing.T) batch.Batch { return mk(t, 1, 1, 10, 0, ts) }, 0, []int64{0, 1},
+			func(t *testing.T) batch.Batch { return mk(t, 1, 1, 10, 0, ts) }, 0,
+			[]int64{0, 1},
 		},
 		"timestamps, though the clock stands": {
 			func(o *log.Options) { o.SegmentAge = time.Minute },
-			func(t *testing.T) batch.Batch { return mk(t, 1, 1, 10, 0, ts+60_001) }, 0, []int64{0, 1},
+			func(t *testing.T) batch.Batch { return mk(t, 1, 1, 10, 0, ts+60_001) }, 0,
+			[]int64{0, 1},
 		},
 		"the clock does not count with timestamps": {
 			func(o *log.Options) { o.SegmentAge = time.Minute },
-			func(t *testing.T) batch.Batch { return mk(t, 1, 1, 10, 0, ts+60_000) }, time.Hour, []int64{0},
+			func(t *testing.T) batch.Batch { return mk(t, 1, 1, 10, 0, ts+60_000) }, time.Hour,
+			[]int64{0},
 		},
 		"index room": {
 			func(o *log.Options) { o.IndexInterval, o.IndexBytesMax = 0, 24 }, // one place of the time index is kept

@@ -1,6 +1,7 @@
 package log_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -149,7 +150,7 @@ func TestLeftovers(t *testing.T) {
 						from = x.NextOffset()
 					}
 				}
-				if string(got) != string(c.want(all)) || l.End() != 9 {
+				if !bytes.Equal(got, c.want(all)) || l.End() != 9 {
 					t.Errorf("%d bytes up to %d, expected %d", len(got), l.End(), len(c.want(all)))
 				}
 				if got := logs(t, fs); !slices.Equal(got, c.logs) {

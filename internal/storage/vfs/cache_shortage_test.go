@@ -1,8 +1,8 @@
 package vfs
 
 import (
-	"fmt"
 	"os"
+	"strconv"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -29,7 +29,7 @@ func TestCacheGivesWay(t *testing.T) {
 	cache := Cache(process(base, 100, &others), 80)
 	var files []File
 	for i := range 60 {
-		files = append(files, seal(t, cache, fmt.Sprint(i), "text"))
+		files = append(files, seal(t, cache, strconv.Itoa(i), "text"))
 	}
 	for _, held := range []int64{40, 70, 98} {
 		others.Store(held)
@@ -72,7 +72,7 @@ func TestCacheAsksForSyncs(t *testing.T) {
 	cache.OnPinned(func() { asked++ })
 	var files []File
 	for i := range 4 {
-		files = append(files, create(t, cache, fmt.Sprint(i), "text"))
+		files = append(files, create(t, cache, strconv.Itoa(i), "text"))
 	}
 	if asked > 0 {
 		t.Fatalf("asked %d times for syncs, though no more are open than may be", asked)

@@ -1,10 +1,12 @@
 package vfs
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -66,7 +68,7 @@ func TestCacheBound(t *testing.T) {
 	cache := Cache(base, 3)
 	var files []File
 	for i := range 10 {
-		files = append(files, seal(t, cache, fmt.Sprint(i), fmt.Sprint("text ", i)))
+		files = append(files, seal(t, cache, strconv.Itoa(i), fmt.Sprint("text ", i)))
 	}
 	for range 3 {
 		for i, f := range files {
@@ -95,7 +97,7 @@ func TestCacheKeepsUnsynced(t *testing.T) {
 	}), 2)
 	var files []File
 	for i := range 6 {
-		files = append(files, create(t, cache, fmt.Sprint(i), "text"))
+		files = append(files, create(t, cache, strconv.Itoa(i), "text"))
 	}
 	wantOpen(t, cache, base, 6)
 	for _, f := range files[1:] {
@@ -179,7 +181,7 @@ func TestCachePrefersTheUnused(t *testing.T) {
 	hot := seal(t, cache, "hot", "hot")
 	var cold []File
 	for i := range 8 {
-		cold = append(cold, seal(t, cache, fmt.Sprint(i), "cold"))
+		cold = append(cold, seal(t, cache, strconv.Itoa(i), "cold"))
 	}
 	textOf(t, hot)
 	kept := 0
@@ -363,7 +365,7 @@ type cacheRace struct {
 	renames int
 }
 
-func (r *cacheRace) text(i int) string { return strings.Repeat(fmt.Sprint(i), 100) }
+func (r *cacheRace) text(i int) string { return strings.Repeat(strconv.Itoa(i), 100) }
 
 func (r *cacheRace) read(rng *rand.Rand) {
 	i := rng.IntN(len(r.files))
@@ -432,7 +434,7 @@ func (r *cacheRace) reopen(rng *rand.Rand) {
 		return
 	}
 	p := make([]byte, 1)
-	if _, err := f.ReadAt(p, 0); err != nil && err != io.EOF || string(p) != r.text(i)[:1] {
+	if _, err := f.ReadAt(p, 0); err != nil && !errors.Is(err, io.EOF) || string(p) != r.text(i)[:1] {
 		r.t.Errorf("file %d: read %q, %v", i, p, err)
 	}
 	if err := f.Close(); err != nil {

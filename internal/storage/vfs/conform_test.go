@@ -92,7 +92,7 @@ func textOf(t testing.TB, f File) string {
 	size, err := f.Size()
 	must(t, err)
 	p := make([]byte, size)
-	if n, err := f.ReadAt(p, 0); n != len(p) || err != nil && err != io.EOF {
+	if n, err := f.ReadAt(p, 0); n != len(p) || err != nil && !errors.Is(err, io.EOF) {
 		t.Fatalf("read %d of %d bytes: %v", n, len(p), err)
 	}
 	return string(p)
@@ -163,7 +163,7 @@ func testEOF(t *testing.T, fsys FS) {
 		err  error
 	}{{0, 3, 3, nil}, {1, 3, 2, io.EOF}, {3, 1, 0, io.EOF}, {9, 1, 0, io.EOF}, {0, 0, 0, nil}, {2, 1, 1, nil}} {
 		n, err := f.ReadAt(make([]byte, c.size), c.pos)
-		if n != c.want || err != c.err {
+		if n != c.want || !errors.Is(err, c.err) {
 			t.Errorf("ReadAt(%d bytes, %d) = %d, %v; want %d, %v", c.size, c.pos, n, err, c.want, c.err)
 		}
 	}
@@ -425,7 +425,7 @@ func testInfo(t *testing.T, fsys FS) {
 
 func testNegative(t *testing.T, fsys FS) {
 	f := create(t, fsys, "f", "abc")
-	if n, err := f.ReadAt(make([]byte, 1), -1); n != 0 || err == nil || err == io.EOF {
+	if n, err := f.ReadAt(make([]byte, 1), -1); n != 0 || err == nil || errors.Is(err, io.EOF) {
 		t.Fatalf("read at -1: %d, %v", n, err)
 	}
 	if n, err := f.WriteAt([]byte("x"), -1); n != 0 || err == nil {

@@ -12,7 +12,7 @@ import (
 func lockFile(file *os.File) (pid int, err error) {
 	lock := unix.Flock_t{Type: unix.F_WRLCK}
 	err = unix.FcntlFlock(file.Fd(), unix.F_OFD_SETLK, &lock)
-	if err != unix.EAGAIN && err != unix.EACCES { //nolint:errorlint // A bare errno.
+	if err != unix.EAGAIN && err != unix.EACCES {
 		return 0, err
 	}
 	held := unix.Flock_t{Type: unix.F_WRLCK}

@@ -3,6 +3,7 @@ package vfs
 import (
 	"maps"
 	"math/rand/v2"
+	"slices"
 )
 
 // CrashOptions say how much of what was not synced a power cut leaves.
@@ -98,8 +99,8 @@ func (c *crash) entries(old *memDir) map[string]inode {
 			entries[name] = node
 		}
 	}
-	for i := len(old.changes) - 1; i >= 0; i-- {
-		put(old.changes[i].name, old.changes[i].old)
+	for _, v := range slices.Backward(old.changes) {
+		put(v.name, v.old)
 	}
 	ch := c.chance(old.id)
 	var op uint64

@@ -126,9 +126,7 @@ func (m *model) syncDir(t *rapid.T) {
 		t.Fatal(err)
 	}
 	m.durable = make(map[string]*modelFile)
-	for name, f := range m.entries {
-		m.durable[name] = f
-	}
+	maps.Copy(m.durable, m.entries)
 	clear(m.touched)
 }
 

@@ -2,6 +2,7 @@ package vfs
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"io/fs"
 	"math/rand/v2"
@@ -44,7 +45,7 @@ func dump(t testing.TB, fsys FS) map[string]string {
 			must(t, err)
 			p := make([]byte, 1<<20)
 			n, err := f.ReadAt(p, 0)
-			if err != io.EOF {
+			if !errors.Is(err, io.EOF) {
 				t.Fatalf("read %s: %v", name, err)
 			}
 			must(t, f.Close())

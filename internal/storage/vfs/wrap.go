@@ -111,10 +111,9 @@ func (f *wrappedFile) write(bufs [][]byte, pos int64, run func() (int, error)) (
 		op.Len += int64(len(b))
 	}
 	var n int
-	var short *ShortWrite
 	if op.Err = f.fs.before(&op); op.Err == nil {
 		n, op.Err = run()
-	} else if errors.As(op.Err, &short) {
+	} else if short, ok := errors.AsType[*ShortWrite](op.Err); ok {
 		var err error
 		if n, err = f.base.WriteVec(head(bufs, short.N), pos); err != nil {
 			op.Err = errors.Join(op.Err, err)
