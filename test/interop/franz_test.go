@@ -136,6 +136,13 @@ func (f franz) OffsetAt(ctx context.Context, topic string, at time.Time) (offset
 
 // storedCodecs names the codecs of the batches on partition 0.
 func (f franz) storedCodecs(ctx context.Context, topic string) (map[string]bool, error) {
+	found := make(map[string]bool)
+	err := f.each(ctx, topic, func(k *kgo.Record) { found[codecs[k.Attrs.CompressionType()]] = true })
+	return found, err
+}
+
+// each calls fn with every record of partition 0 up to its end, the last of which must be there.
+func (f franz) each(ctx context.Context, topic string, fn func(*kgo.Record)) error {
 	var end int64
 	err := f.admin(func(a *kadm.Client) error {
 		offsets, err := a.ListEndOffsets(ctx, topic)
@@ -144,23 +151,22 @@ func (f franz) storedCodecs(ctx context.Context, topic string) (map[string]bool,
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	c, err := f.open(kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {0: kgo.NewOffset().At(0)}}))
+	c, err := f.open(kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {0: kgo.NewOffset().AtStart()}}))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer c.Close()
-	found := make(map[string]bool)
-	for n := int64(0); n < end; {
+	for next := int64(0); next < end; {
 		fetches := c.PollFetches(ctx)
 		if err := fetches.Err(); err != nil {
-			return nil, err
+			return fmt.Errorf("at offset %d of %d: %w", next, end, err)
 		}
 		fetches.EachRecord(func(k *kgo.Record) {
-			found[codecs[k.Attrs.CompressionType()]] = true
-			n++
+			fn(k)
+			next = k.Offset + 1
 		})
 	}
-	return found, nil
+	return nil
 }

@@ -3,15 +3,21 @@
 package interop
 
 import (
+	"bytes"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // javaTool runs one of Kafka's tools by its class and returns what it printed.
@@ -85,42 +91,176 @@ func TestJavaDump(t *testing.T) {
 		}
 	}
 	stop(t, cmd)
-	var files []string
-	for _, pattern := range []string{"dumped-0/*.log", "dumped-0/*.index", "dumped-0/*.timeindex", "dumped-0/*.snapshot"} {
-		found, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil || len(found) == 0 {
-			t.Fatalf("no %s in %s: %v", pattern, dir, err)
-		}
-		files = append(files, found...)
-	}
-	out := javaTool(t, "", tools+"DumpLogSegments", "--deep-iteration", "--index-sanity-check", "--files", strings.Join(files, ","))
-	has(t, out, "isvalid: true", "passed sanity check", "producerId")
-	for _, bad := range []string{"isvalid: false", "Mismatches", "Found timestamp mismatch", "out of order", "corrupt"} {
-		if strings.Contains(out, bad) {
-			t.Errorf("the dump tool says %q:\n%.3000s", bad, out)
-		}
-	}
+	has(t, dump(t, dir, "dumped-0"), "producerId", "compresscodec: none")
 	metadata, err := filepath.Glob(filepath.Join(dir, "__cluster_metadata-0", "*.log"))
 	if err != nil || len(metadata) == 0 {
 		t.Fatalf("no metadata log: %v", err)
 	}
-	out = javaTool(t, "", tools+"DumpLogSegments", "--cluster-metadata-decoder", "--skip-record-metadata", "--files", metadata[0])
+	out := javaTool(t, "", tools+"DumpLogSegments", "--cluster-metadata-decoder", "--skip-record-metadata", "--files", metadata[0])
 	has(t, out, "TOPIC_RECORD", `"name":"dumped"`, "PARTITION_RECORD")
 }
 
-// TestJavaDirectory has a real Kafka broker write a directory, which then opens here in place.
+// TestJavaDumpCompacted has Kafka's dump tool check what compaction left on disk.
+func TestJavaDumpCompacted(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	cmd, addr := startAt(t, dir, "log.cleaner.backoff.ms=50")
+	want := overwrite(t, addr, "compacted")
+	awaitCleaned(t, dir, "compacted")
+	if got := latest(t, addr, "compacted"); !maps.Equal(got, want) {
+		t.Errorf("after compaction %d keys, or other values; want %d", len(got), len(want))
+	}
+	stop(t, cmd)
+	has(t, dump(t, dir, "compacted-0"), "compresscodec: zstd", "deleteHorizonMs: OptionalLong[")
+}
+
+// dump has Kafka's tool check every file of a partition's directory and returns what it says.
+func dump(t *testing.T, dir, partition string) string {
+	t.Helper()
+	var files []string
+	for _, pattern := range []string{"*.log", "*.index", "*.timeindex", "*.snapshot"} {
+		found, err := filepath.Glob(filepath.Join(dir, partition, pattern))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no %s in %s of %s: %v", pattern, partition, dir, err)
+		}
+		files = append(files, found...)
+	}
+	out := javaTool(t, "", tools+"DumpLogSegments", "--deep-iteration", "--files", strings.Join(files, ","))
+	sanity := javaTool(t, "", tools+"DumpLogSegments", "--index-sanity-check", "--files", strings.Join(files, ","))
+	has(t, out, "isvalid: true")
+	has(t, sanity, "passed sanity check")
+	for _, bad := range []string{"isvalid: false", "Mismatches", "Found timestamp mismatch", "out of order", "orrupt", "Exception", "bytes of trailing"} {
+		if strings.Contains(out, bad) || strings.Contains(sanity, bad) {
+			t.Errorf("the dump tool says %q of %s:\n%.3000s\n%.3000s", bad, partition, out, sanity)
+		}
+	}
+	return out
+}
+
+// overwrite makes a compacted topic in which most records are overwritten or deleted by later ones, in every codec, and
+// returns what is left of it by key.
+func overwrite(t *testing.T, addr, topic string) map[string]string {
+	t.Helper()
+	c := franz{addr: addr}
+	create(t.Context(), t, c, topic, map[string]string{"cleanup.policy": "compact", "segment.bytes": "1048576", "min.cleanable.dirty.ratio": "0.01"})
+	left := make(map[string]string)
+	for round := range 15 {
+		records := numbered(1000)
+		for i := range records {
+			switch {
+			case i%10 == round%10:
+				records[i].Value = nil
+				delete(left, string(records[i].Key))
+			default:
+				records[i].Value = fmt.Appendf(records[i].Value, "-round-%d-%d", round, rand.Uint64())
+				left[string(records[i].Key)] = string(records[i].Value)
+			}
+		}
+		if err := c.Produce(t.Context(), topic, produceOptions{Codec: codecs[round%len(codecs)], Idempotent: true}, records); err != nil {
+			t.Fatal(err)
+		}
+	}
+	filler := []record{{Key: []byte("filler"), Value: bytes.Repeat([]byte("x"), 900_000)}}
+	for range 2 { // so that what stands before is not in the active segment, which is never compacted
+		if err := c.Produce(t.Context(), topic, produceOptions{Codec: "none"}, filler); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left["filler"] = string(filler[0].Value)
+	return left
+}
+
+// latest reads the whole of partition 0 and returns the last value of each key that was not deleted.
+func latest(t *testing.T, addr, topic string) map[string]string {
+	t.Helper()
+	left := make(map[string]string)
+	err := (franz{addr: addr}).each(t.Context(), topic, func(k *kgo.Record) {
+		if k.Value == nil {
+			delete(left, string(k.Key))
+			return
+		}
+		left[string(k.Key)] = string(k.Value)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return left
+}
+
+// awaitCleaned waits until the cleaner's checkpoint says that the topic is compacted past its first 15,000 records.
+func awaitCleaned(t *testing.T, dir, topic string) {
+	t.Helper()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	var content []byte
+	for range 600 {
+		content, _ = os.ReadFile(filepath.Join(dir, "cleaner-offset-checkpoint"))
+		for line := range strings.Lines(string(content)) {
+			var name string
+			var partition, offset int
+			if n, _ := fmt.Sscan(line, &name, &partition, &offset); n == 3 && name == topic && offset >= 15_000 {
+				return
+			}
+		}
+		<-tick.C
+	}
+	t.Fatalf("%s is not compacted after a minute: the checkpoint says %q", topic, content)
+}
+
+// TestJavaDirectory has a real Kafka broker write a directory and end, by itself or by kill -9. It then opens here in
+// place, is written to, and passes Kafka's dump tool again.
 func TestJavaDirectory(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "kafka")
-	port := freePort(t)
+	for name, signal := range map[string]syscall.Signal{"stopped": syscall.SIGTERM, "killed": syscall.SIGKILL} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "kafka")
+			kafka, addr := startKafka(t, dir)
+			c := franz{addr: addr}
+			create(t.Context(), t, c, "from-kafka", map[string]string{"segment.bytes": "1048576"})
+			sent := numbered(20_000)
+			if err := c.Produce(t.Context(), "from-kafka", produceOptions{Codec: "lz4", Idempotent: true}, sent); err != nil {
+				t.Fatal(err)
+			}
+			want := overwrite(t, addr, "compacted")
+			awaitCleaned(t, dir, "compacted")
+			javaTool(t, "", tools+"consumer.ConsoleConsumer", "--bootstrap-server", addr, "--topic", "from-kafka", "--group", "g",
+				"--from-beginning", "--max-messages", "10") // so that there is a __consumer_offsets
+			if err := kafka.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			_ = kafka.Wait() // 143 after SIGTERM, no code after SIGKILL
+
+			broker, ours := startAt(t, dir, "log.cleaner.backoff.ms=50")
+			expect(t.Context(), t, franz{addr: ours}, "from-kafka", sent)
+			if err := (franz{addr: ours}).Produce(t.Context(), "from-kafka", produceOptions{Codec: "zstd", Idempotent: true}, sent); err != nil {
+				t.Error(err)
+			}
+			expect(t.Context(), t, franz{addr: ours}, "from-kafka", slices.Concat(sent, sent))
+			if got := latest(t, ours, "compacted"); !maps.Equal(got, want) {
+				t.Errorf("the compacted topic has %d keys, or other values; want %d", len(got), len(want))
+			}
+			if n, err := (franz{addr: ours}).Partitions(t.Context(), "__consumer_offsets"); err != nil || n != 50 {
+				t.Errorf("%d partitions of __consumer_offsets, error %v; want 50", n, err)
+			}
+			stop(t, broker)
+			dump(t, dir, "from-kafka-0")
+			dump(t, dir, "compacted-0")
+		})
+	}
+}
+
+// startKafka formats a directory and starts a real Kafka broker on it, with a port of its own.
+func startKafka(t *testing.T, dir string) (*exec.Cmd, string) {
+	t.Helper()
+	addr := fmt.Sprintf("127.0.0.1:%d", freePort(t))
 	props := filepath.Join(t.TempDir(), "server.properties")
 	text := fmt.Sprintf(`process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:%[2]d
-listeners=PLAINTEXT://127.0.0.1:%[1]d,CONTROLLER://127.0.0.1:%[2]d
+listeners=PLAINTEXT://%[1]s,CONTROLLER://127.0.0.1:%[2]d
 controller.listener.names=CONTROLLER
 log.dirs=%[3]s
+log.cleaner.backoff.ms=50
 offsets.topic.replication.factor=1
-`, port, freePort(t), dir)
+`, addr, freePort(t), dir)
 	if err := os.WriteFile(props, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -130,24 +270,9 @@ offsets.topic.replication.factor=1
 	if err := kafka.Start(); err != nil {
 		t.Fatal(err)
 	}
-	addr := fmt.Sprintf("127.0.0.1:%d", port)
+	t.Cleanup(func() { _ = kafka.Process.Kill() }) // does nothing once it has ended
 	awaitListener(t, addr)
-	c := franz{addr: addr}
-	create(t.Context(), t, c, "from-kafka", map[string]string{"segment.bytes": "1048576"})
-	sent := numbered(20_000)
-	if err := c.Produce(t.Context(), "from-kafka", produceOptions{Codec: "lz4", Idempotent: true}, sent); err != nil {
-		t.Fatal(err)
-	}
-	if err := kafka.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	_ = kafka.Wait() // 143 after SIGTERM
-
-	_, ours := startAt(t, dir)
-	expect(t.Context(), t, franz{addr: ours}, "from-kafka", sent)
-	if err := (franz{addr: ours}).Produce(t.Context(), "from-kafka", produceOptions{Codec: "none"}, sent[:1]); err != nil {
-		t.Error(err)
-	}
+	return kafka, addr
 }
 
 func freePort(t *testing.T) int {
