@@ -32,6 +32,7 @@ type Server struct {
 
 	disk   *vfs.Disk // nil: in memory
 	broker *broker.Broker
+	api    *api.API
 	kafka  *server.Server
 	admin  *admin.Server
 
@@ -143,8 +144,8 @@ func (s *Server) serve(opts Options) {
 	var background context.Context
 	background, s.stop = context.WithCancel(context.Background())
 	s.runs.Go(func() { s.ended(s.broker.Run(background)) })
-	handlers := api.New(s.apiOptions(opts))
-	s.kafka = server.New(s.serverOptions(handlers))
+	s.api = api.New(s.apiOptions(opts))
+	s.kafka = server.New(s.serverOptions(s.api))
 	for _, l := range s.listeners {
 		s.runs.Go(func() { s.ended(s.kafka.Serve(l.name, l.Listener)) })
 	}
@@ -227,6 +228,7 @@ func (s *Server) close() error {
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
+	s.api.Drain()
 	err := s.kafka.Close(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
 		s.log.Warn("some requests were not answered in time", "waited", drainTime)

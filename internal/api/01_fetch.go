@@ -198,7 +198,7 @@ func (r *fetchReply) Poll(now time.Time, w *partition.Waiter, out *Out) (bool, t
 	if w != nil {
 		r.watch(w)
 	}
-	if r.err == nil && !r.read() && now.Before(r.deadline) {
+	if r.err == nil && !r.read() && now.Before(r.deadline) && !r.api.draining.Load() {
 		r.release()
 		return false, r.deadline
 	}

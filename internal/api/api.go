@@ -47,6 +47,7 @@ type API struct {
 	handlers [handlerSlots]handler
 	large    chan struct{} // a place for each large body that is answered
 	reported atomic.Int64  // the second in which a storage error was last logged
+	draining atomic.Bool
 
 	// What the hot path uses again.
 	stages          sync.Pool // *stage
@@ -97,6 +98,10 @@ func (a *API) find(byID bool, name string, id topic.ID, index int32) (*partition
 	}
 	return a.node.Partition(name, index)
 }
+
+// Drain ends the waits that clients asked for: a fetch is answered with what there is when it is next polled. It is called before the
+// server closes, which polls once more.
+func (a *API) Drain() { a.draining.Store(true) }
 
 // Early reports whether requests of key are begun while earlier replies are still waiting.
 func (a *API) Early(key kmsg.Key) bool {

@@ -333,3 +333,23 @@ func BenchmarkFetch(b *testing.B) {
 		})
 	}
 }
+
+// TestDrain: a fetch that waits is answered with what there is once the broker is about to close.
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	a := newTestAPI(t)
+	a.node.create("t", 1)
+	m := fetchRequest(12, "t", topic.ID{}, 0)
+	replies, err := a.begin(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp := a.poll(m, replies[0], nil); resp != nil {
+		t.Fatalf("the fetch did not wait: %+v", resp)
+	}
+	a.Drain()
+	resp, _ := a.poll(m, replies[0], nil).(*kmsg.FetchResponse)
+	if resp == nil || resp.ErrorCode != 0 || len(resp.Topics) != 1 || resp.Topics[0].Partitions[0].ErrorCode != 0 {
+		t.Errorf("response %+v", resp)
+	}
+}

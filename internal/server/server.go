@@ -134,7 +134,7 @@ func (s *Server) remove(c *conn) {
 	s.wg.Done()
 }
 
-// Close stops accepting and reading, lets the requests that were begun be answered until ctx ends, then closes what is left and
+// Close stops accepting and reading, polls replies that wait once more, lets the requests that were begun be answered until ctx ends, then closes what is left and
 // waits for all connections' goroutines. It closes the listeners.
 func (s *Server) Close(ctx context.Context) error {
 	for _, c := range s.stop() {

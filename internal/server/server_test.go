@@ -409,6 +409,18 @@ func TestClose(t *testing.T) {
 			}
 		})
 	}
+	synctest.Test(t, func(t *testing.T) { // a reply that waits is polled again without being woken
+		h := newStub()
+		s := New(Options{Handler: h, Log: quiet()})
+		c := overPipe(t, s)
+		send(c, fetchFrame(1))
+		<-h.begun
+		synctest.Wait() // the writer sleeps
+		h.set(1)
+		go s.Close(context.Background())
+		expectReplies(t, c, 1)
+		expectEnd(t, c)
+	})
 	synctest.Test(t, func(t *testing.T) {
 		h := newStub()
 		s := New(Options{Handler: h, Log: quiet()})

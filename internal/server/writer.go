@@ -29,8 +29,9 @@ func (s *Server) putOutgoing(o *outgoing) {
 
 // pen is what a writer goroutine waits with.
 type pen struct {
-	waiter *partition.Waiter
-	timer  *time.Timer
+	waiter  *partition.Waiter
+	timer   *time.Timer
+	closing <-chan struct{} // the server's; nil once it was seen
 }
 
 func newPen() *pen {
@@ -58,6 +59,7 @@ func (c *conn) answer() error {
 func (c *conn) write() {
 	p := c.srv.pens.Get().(*pen)
 	defer c.srv.pens.Put(p)
+	p.closing = c.srv.closing
 	for {
 		waiting, deadline, err := c.send(p.waiter)
 		switch {
@@ -76,7 +78,7 @@ func (c *conn) write() {
 	}
 }
 
-// sleep waits until the pen's waiter is woken or the deadline (zero: none) has come; false if the connection was cut.
+// sleep waits until the pen's waiter is woken, the deadline (zero: none) has come, or the server begins to close; false if the connection was cut.
 func (c *conn) sleep(p *pen, deadline time.Time) bool {
 	if !deadline.IsZero() {
 		p.timer.Reset(time.Until(deadline))
@@ -85,6 +87,8 @@ func (c *conn) sleep(p *pen, deadline time.Time) bool {
 	select {
 	case <-p.waiter.C:
 	case <-p.timer.C:
+	case <-p.closing:
+		p.closing = nil // one look more, since a reply may want to wait no longer
 	case <-c.ctx.Done():
 		return false
 	}
