@@ -133,6 +133,9 @@ func (f *consumeFlags) place() (place, int64, error) {
 	if !ok {
 		return place{}, 0, usagef("--offsets %s: must be FROM:TO", f.offsets)
 	}
+	if bounds[1] >= 0 && bounds[1] < bounds[0] {
+		return place{}, 0, usagef("--offsets %s: TO must not be below FROM", f.offsets)
+	}
 	if first == "" {
 		return place{kind: atStart}, bounds[1], nil
 	}

@@ -82,7 +82,7 @@ func TestVerify(t *testing.T) {
 			t.Parallel()
 			dir := segmentFiles(t, tt.edit)
 			var out, errOut bytes.Buffer
-			code := Main([]string{"log", "verify", dir}, nil, &out, &errOut, nil)
+			code := Main([]string{"ottla", "log", "verify", dir}, nil, &out, &errOut, nil)
 			if tt.want == "" && (code != 0 || errOut.Len() > 0) || tt.want != "" && (code != 1 || !strings.Contains(out.String(), tt.want)) {
 				t.Errorf("exit code %d, want %q, got\n%s%s", code, tt.want, out.String(), errOut.String())
 			}
@@ -96,7 +96,7 @@ func TestDump(t *testing.T) {
 		f[".txnindex"] = slices.Concat([]byte{0, 0}, bytes.Repeat([]byte{0, 0, 0, 0, 0, 0, 0, 7}, 4))
 	})
 	var out, errOut bytes.Buffer
-	if code := Main([]string{"log", "dump", "-r", dir}, nil, &out, &errOut, nil); code != 0 {
+	if code := Main([]string{"ottla", "log", "dump", "-r", dir}, nil, &out, &errOut, nil); code != 0 {
 		t.Fatalf("exit code %d: %s", code, errOut.String())
 	}
 	got := strings.ReplaceAll(out.String(), dir, "DIR")
@@ -128,8 +128,8 @@ func FuzzLog(f *testing.F) {
 			files[".timeindex"] = index
 		})
 		var out, errOut bytes.Buffer
-		Main([]string{"log", "verify", dir}, nil, &out, &errOut, nil)
-		Main([]string{"log", "dump", "-r", dir}, nil, &out, &errOut, nil)
+		Main([]string{"ottla", "log", "verify", dir}, nil, &out, &errOut, nil)
+		Main([]string{"ottla", "log", "dump", "-r", dir}, nil, &out, &errOut, nil)
 	})
 }
 

@@ -29,6 +29,7 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 
 // app is what all commands share.
 type app struct {
+	self        string // what this program was called as
 	stdin       io.Reader
 	out, errOut io.Writer
 	environ     []string
@@ -39,13 +40,13 @@ type app struct {
 	timeout time.Duration
 }
 
-// Main runs the command line args (without the program's name) and returns the exit code.
+// Main runs the command line args, the first of which is what the program was called as, and returns the exit code.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) int {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
-	a := &app{stdin: stdin, out: stdout, errOut: stderr, environ: environ, interrupt: signals}
-	return a.run(context.Background(), args)
+	a := &app{self: args[0], stdin: stdin, out: stdout, errOut: stderr, environ: environ, interrupt: signals}
+	return a.run(context.Background(), args[1:])
 }
 
 func (a *app) run(ctx context.Context, args []string) int {
@@ -79,6 +80,8 @@ func (a *app) root() *cobra.Command {
 
 		SilenceErrors: true,
 		SilenceUsage:  true,
+
+		SuggestionsMinimumDistance: 2,
 	}
 	flags := root.PersistentFlags()
 	flags.StringVarP(&a.brokers, "brokers", "b", a.getenv("OTTLA_BROKERS", "127.0.0.1:9092"), "HOST:PORT of brokers, comma-separated (OTTLA_BROKERS)")

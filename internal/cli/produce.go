@@ -117,6 +117,7 @@ func (a *app) produce(ctx context.Context, topic string, f produceFlags, hasKey 
 	}
 	defer client.Close()
 	p := &production{app: a, client: client, topic: topic}
+	p.tally.blind = f.acks == "0"
 	return p.run(ctx, input, parse)
 }
 
@@ -220,7 +221,8 @@ func span(first, last int64) string {
 
 // tally counts what was answered.
 type tally struct {
-	mu struct {
+	blind bool // acks=0 learns no offsets
+	mu    struct {
 		sync.Mutex
 		records, bytes int64
 		failed         error
@@ -256,13 +258,17 @@ func (t *tally) add(r *kgo.Record, err error) {
 	if t.mu.partitions == nil {
 		t.mu.partitions = make(map[int32]*producedPartition)
 	}
+	offset := r.Offset
+	if t.blind {
+		offset = -1
+	}
 	p := t.mu.partitions[r.Partition]
 	if p == nil {
-		p = &producedPartition{Partition: r.Partition, First: r.Offset, Last: r.Offset}
+		p = &producedPartition{Partition: r.Partition, First: offset, Last: offset}
 		t.mu.partitions[r.Partition] = p
 	}
 	p.Records++
-	p.First, p.Last = min(p.First, r.Offset), max(p.Last, r.Offset)
+	p.First, p.Last = min(p.First, offset), max(p.Last, offset)
 }
 
 func (t *tally) failure() error {

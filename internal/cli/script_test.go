@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"ottla": func() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ())) },
+		"ottla": func() { os.Exit(cli.Main(os.Args, os.Stdin, os.Stdout, os.Stderr, os.Environ())) },
 	})
 }
 

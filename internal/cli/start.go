@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -105,16 +106,31 @@ func (a *app) serve(ctx context.Context, server *ottla.Server, logger *slog.Logg
 	case s := <-a.interrupt:
 		logger.Info("stopping; the same signal again stops at once", "signal", s.String())
 	}
+	err := a.stop(server.Close)
+	if err == nil {
+		logger.Info("stopped cleanly")
+	}
+	return err
+}
+
+// echo is how long after a signal another one counts as the same: a service manager and make, for example, both pass on what they are sent,
+// and a broker must not take that for impatience.
+const echo = time.Second
+
+// stop calls shut and waits for it, or until a second signal.
+func (a *app) stop(shut func() error) error {
+	began := time.Now()
 	closed := make(chan error, 1)
-	go func() { closed <- server.Close() }()
-	select {
-	case err := <-closed:
-		if err == nil {
-			logger.Info("stopped cleanly")
+	go func() { closed <- shut() }()
+	for {
+		select {
+		case err := <-closed:
+			return err
+		case s := <-a.interrupt:
+			if time.Since(began) >= echo {
+				return fmt.Errorf("stopped at once by a second %s: the next start recovers the logs", s)
+			}
 		}
-		return err
-	case s := <-a.interrupt:
-		return fmt.Errorf("stopped at once by a second %s: the next start recovers the logs", s)
 	}
 }
 
@@ -152,7 +168,8 @@ func (a *app) banner(server *ottla.Server, c *config.Config) {
 	if first := server.Addr(); first != "127.0.0.1:9092" {
 		brokers = " -b " + reachable(first)
 	}
-	fmt.Fprintf(a.out, "  Try in another terminal:\n    ottla topic create greetings%[1]s\n    echo hello | ottla produce greetings%[1]s\n    ottla consume greetings%[1]s\n\n", brokers)
+	fmt.Fprintf(a.out, "  Try in another terminal:\n    %[1]s topic create greetings%[2]s\n    echo hello | %[1]s produce greetings%[2]s\n    %[1]s consume greetings%[2]s\n\n",
+		a.self, brokers)
 	fmt.Fprintf(a.out, "ready kafka=%s admin=%s\n", strings.Join(server.Addrs(), ","), strings.TrimPrefix(admin, "http://"))
 }
 
