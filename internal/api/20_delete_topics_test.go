@@ -55,7 +55,7 @@ func TestDeleteTopicsVersions(t *testing.T) {
 	}
 }
 
-// Ids that nobody knows get UNKNOWN_TOPIC_ID, and no name, at the version that has ids.
+// TestDeleteTopicsByID: traps.md trap 9, ids that nobody knows get UNKNOWN_TOPIC_ID, and no name, at the version that has ids.
 func TestDeleteTopicsByID(t *testing.T) {
 	t.Parallel()
 	n := newAdminNode(t, nil, nil)

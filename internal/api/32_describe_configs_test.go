@@ -41,7 +41,7 @@ func textOf(value *string) string {
 	return *value
 }
 
-// Tools show nothing unless topics report synonyms, sources, types and documentation, and Kafka Connect does not start unless
+// TestDescribeConfigsTopicVersions: traps.md rule 8, tools show nothing unless topics report synonyms, sources, types and documentation, and Kafka Connect does not start unless
 // cleanup.policy is exactly what it set.
 func TestDescribeConfigsTopicVersions(t *testing.T) {
 	t.Parallel()
@@ -101,7 +101,7 @@ func TestDescribeConfigsNamesAndFlags(t *testing.T) {
 	}
 }
 
-// Dashboards show nothing unless a broker describes itself.
+// TestDescribeConfigsBroker: traps.md rule 8, dashboards show nothing unless a broker describes itself.
 func TestDescribeConfigsBroker(t *testing.T) {
 	t.Parallel()
 	n := newAdminNode(t, map[string]string{"ssl.keystore.password": "hunter2", "num.partitions": "4"}, nil)

@@ -19,7 +19,7 @@ func logDirsOf(n *adminNode, version int16, topics []kmsg.DescribeLogDirsRequest
 	return resp.Dirs[0]
 }
 
-// Consoles and exporters take the sizes of topics from here.
+// TestDescribeLogDirsVersions: traps.md rule 9, consoles and exporters take the sizes of topics from here.
 func TestDescribeLogDirsVersions(t *testing.T) {
 	t.Parallel()
 	n := newAdminNode(t, nil, nil)

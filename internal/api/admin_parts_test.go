@@ -92,7 +92,7 @@ func TestResultOf(t *testing.T) {
 	}
 }
 
-// Every key that is advertised has a handler, and no other has.
+// TestHandlersAreTheTable: traps.md rule 15, every key that is advertised has a handler, and no other has.
 func TestHandlersAreTheTable(t *testing.T) {
 	t.Parallel()
 	a := New(Options{Log: slog.New(slog.DiscardHandler)})

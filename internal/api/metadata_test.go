@@ -31,7 +31,7 @@ func (a *testAPI) metadataOf(m *kmsg.MetadataRequest) *kmsg.MetadataResponse {
 	return a.call(m).(*kmsg.MetadataResponse)
 }
 
-// TestMetadataAll: protocol.md trap 5, an empty list means all topics in v0 and none from v1 on, where null means all.
+// TestMetadataAll: traps.md trap 5, an empty list means all topics in v0 and none from v1 on, where null means all.
 func TestMetadataAll(t *testing.T) {
 	t.Parallel()
 	a := newTestAPI(t)
@@ -87,6 +87,7 @@ func TestMetadataAddress(t *testing.T) {
 	}
 }
 
+// TestMetadataCreates: traps.md rule 10, a topic that a client asks for is there, with leaders, in the very answer.
 func TestMetadataCreates(t *testing.T) {
 	t.Parallel()
 	a := newTestAPI(t)
@@ -117,6 +118,7 @@ func TestMetadataCreates(t *testing.T) {
 	}
 }
 
+// TestMetadataByID: traps.md rule 13.
 func TestMetadataByID(t *testing.T) {
 	t.Parallel()
 	a := newTestAPI(t)
@@ -150,7 +152,7 @@ func TestMetadataByID(t *testing.T) {
 	}
 }
 
-// TestApiVersions: protocol.md traps 1 and 2.
+// TestApiVersions: traps.md traps 1 and 2; which versions clients look for is in wire.
 func TestApiVersions(t *testing.T) {
 	t.Parallel()
 	a := newTestAPI(t)
@@ -178,7 +180,7 @@ func TestApiVersions(t *testing.T) {
 	}
 }
 
-// TestApiVersionsFallback: a version of the future gets a v0 body with error 35 and the table, under a v0 header.
+// TestApiVersionsFallback: traps.md rule 2, a version of the future gets a v0 body with error 35 and the table, under a v0 header.
 func TestApiVersionsFallback(t *testing.T) {
 	t.Parallel()
 	a := newTestAPI(t)
@@ -212,6 +214,7 @@ func TestApiVersionsMeant(t *testing.T) {
 	}
 }
 
+// TestInitProducerID: traps.md rule 6, a producer that shows its id (KIP-360) gets a fresh one.
 func TestInitProducerID(t *testing.T) {
 	t.Parallel()
 	a := newTestAPI(t)
@@ -240,6 +243,7 @@ func TestInitProducerID(t *testing.T) {
 	}
 }
 
+// TestListOffsets: traps.md rule 11, every special timestamp at the version that has it, with leader epochs.
 func TestListOffsets(t *testing.T) {
 	t.Parallel()
 	a := newTestAPI(t)
@@ -310,7 +314,7 @@ func TestListOffsetsRefused(t *testing.T) {
 	}
 }
 
-// TestListOffsetsOldStyle: v0 has lists of offsets.
+// TestListOffsetsOldStyle: traps.md rule 11, v0 has lists of offsets.
 func TestListOffsetsOldStyle(t *testing.T) {
 	t.Parallel()
 	a := newTestAPI(t)

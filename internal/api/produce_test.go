@@ -42,6 +42,8 @@ func TestProduceEveryVersion(t *testing.T) {
 	}
 }
 
+// TestProduceRefused: what is refused has no offset, says why, and appends nothing. Of the traps of traps.md, 9 is here (an
+// unknown topic id).
 func TestProduceRefused(t *testing.T) {
 	t.Parallel()
 	good := func() []byte { return records(t, batch.CodecNone, 1, 10) }
@@ -177,7 +179,7 @@ func TestProduceTimeout(t *testing.T) {
 	}
 }
 
-// TestProduceNoAcks: protocol.md trap 8, acks=0 has no response; an error closes the connection and takes later replies with it.
+// TestProduceNoAcks: traps.md trap 8, acks=0 has no response; an error closes the connection and takes later replies with it.
 func TestProduceNoAcks(t *testing.T) {
 	t.Parallel()
 	a := newTestAPI(t)
@@ -194,7 +196,7 @@ func TestProduceNoAcks(t *testing.T) {
 	}
 }
 
-// TestProduceRecordErrors: KIP-467, the records that were refused are named.
+// TestProduceRecordErrors: traps.md rule 14, KIP-467, the records that were refused are named.
 func TestProduceRecordErrors(t *testing.T) {
 	t.Parallel()
 	a := newTestAPI(t)

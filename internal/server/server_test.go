@@ -236,7 +236,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestApiVersionsOfTheFuture: protocol.md trap 1, an unknown version of ApiVersions is the handler's to answer, not a fault.
+// TestApiVersionsOfTheFuture: traps.md trap 1, an unknown version of ApiVersions is the handler's to answer, not a fault.
 func TestApiVersionsOfTheFuture(t *testing.T) {
 	t.Parallel()
 	onBoth(t, Options{}, func(t *testing.T, h *stub, c net.Conn) {

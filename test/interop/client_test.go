@@ -42,12 +42,16 @@ type client interface {
 }
 
 func clients(addr string) []client {
-	return []client{franz{addr: addr}, shopify{addr, sarama.MaxVersion}, segmentio{addr}, librdkafka{addr}}
+	return []client{franz{addr: addr}, shopify{addr: addr, version: sarama.MaxVersion}, segmentio{addr}, librdkafka{addr}}
 }
 
-// eras are clients held to the versions of older Kafkas, down to the first with today's message format.
+// eras are clients held to the versions of older Kafkas, down to the first with today's message format; the silent
+// ones never ask what the broker has (traps.md trap 3 and rule 3).
 func eras(addr string) []client {
-	list := []client{shopify{addr, sarama.V0_11_0_0}, shopify{addr, sarama.V1_0_0_0}, shopify{addr, sarama.V2_1_0_0}}
+	list := []client{
+		shopify{addr: addr, version: sarama.V0_11_0_0}, shopify{addr: addr, version: sarama.V1_0_0_0}, shopify{addr: addr, version: sarama.V2_1_0_0},
+		shopify{addr: addr, version: sarama.V0_11_0_0, silent: true}, shopify{addr: addr, version: sarama.V2_8_0_0, silent: true},
+	}
 	for _, v := range []*kversion.Versions{
 		kversion.V0_11_0(), kversion.V1_0_0(), kversion.V1_1_0(), kversion.V2_0_0(), kversion.V2_1_0(), kversion.V2_4_0(),
 		kversion.V2_8_0(), kversion.V3_9_0(), kversion.V4_0_0(),

@@ -2,7 +2,9 @@ package interop
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"testing"
 	"time"
 
 	"github.com/confluentinc/confluent-kafka-go/v2/kafka"
@@ -143,4 +145,16 @@ func (l librdkafka) OffsetAt(_ context.Context, topic string, at time.Time) (int
 		return 0, err
 	}
 	return int64(found[0].Offset), found[0].Error
+}
+
+// TestLibrdkafkaBadTopic: traps.md rule 14, a producer to a name that no topic may have learns it at once, from the
+// metadata that it asks for.
+func TestLibrdkafkaBadTopic(t *testing.T) {
+	t.Parallel()
+	l := librdkafka{startBroker(t)}
+	err := l.Produce(t.Context(), "no/topic", produceOptions{Codec: "none"}, []record{{Value: []byte("v")}})
+	var kerr kafka.Error
+	if !errors.As(err, &kerr) || kerr.Code() != kafka.ErrTopicException {
+		t.Errorf("error %v; want an invalid topic", err)
+	}
 }

@@ -12,9 +12,13 @@ import (
 type shopify struct {
 	addr    string
 	version sarama.KafkaVersion // what it takes the broker for; it never sends newer requests
+	silent  bool                // it never sends ApiVersions, as releases up to 1.27 and kafka_exporter do
 }
 
 func (s shopify) Name() string {
+	if s.silent {
+		return "sarama-silent-" + s.version.String()
+	}
 	if s.version == sarama.MaxVersion {
 		return "sarama"
 	}
@@ -23,7 +27,7 @@ func (s shopify) Name() string {
 
 func (s shopify) config() *sarama.Config {
 	c := sarama.NewConfig()
-	c.Version = s.version
+	c.Version, c.ApiVersionsRequest = s.version, !s.silent
 	c.Producer.Return.Successes = true
 	c.Producer.RequiredAcks = sarama.WaitForAll
 	c.Producer.MaxMessageBytes = 8 << 20
