@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -53,7 +54,8 @@ func machineMemory(read func(string) ([]byte, error)) int64 {
 	return least
 }
 
-// cgroupFiles are the limits of this process's own cgroup (version 2) and of those above it.
+// cgroupFiles are the limits of this process's own cgroup and of those above it, of version 2 (a line 0::PATH) or of version 1's memory
+// controller (N:memory:PATH).
 func cgroupFiles(read func(string) ([]byte, error)) []string {
 	text, err := read("/proc/self/cgroup")
 	if err != nil {
@@ -61,9 +63,17 @@ func cgroupFiles(read func(string) ([]byte, error)) []string {
 	}
 	var files []string
 	for line := range strings.Lines(string(text)) {
-		path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::")
-		for ok && len(path) > 1 {
-			files = append(files, "/sys/fs/cgroup"+path+"/memory.max")
+		_, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
+		controllers, path, _ := strings.Cut(rest, ":")
+		root, name := "/sys/fs/cgroup", "/memory.max"
+		switch {
+		case slices.Contains(strings.Split(controllers, ","), "memory"):
+			root, name = "/sys/fs/cgroup/memory", "/memory.limit_in_bytes"
+		case controllers != "":
+			continue
+		}
+		for len(path) > 1 {
+			files = append(files, root+path+name)
 			path = path[:max(strings.LastIndexByte(path, '/'), 0)]
 		}
 	}

@@ -166,6 +166,11 @@ func TestMachineMemory(t *testing.T) {
 		{"container", map[string]string{"/proc/meminfo": meminfo, "/sys/fs/cgroup/memory.max": "268435456\n"}, 256 << 20},
 		{"version 1", map[string]string{"/proc/meminfo": meminfo, "/sys/fs/cgroup/memory/memory.limit_in_bytes": "1048576"}, 1 << 20},
 		{"version 1 without a limit", map[string]string{"/proc/meminfo": meminfo, "/sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712"}, 16384000 << 10},
+		{"a service of version 1", map[string]string{
+			"/proc/meminfo": meminfo, "/proc/self/cgroup": "9:name=systemd:/x\n4:cpu,memory:/system.slice/ottla.service\n0::/\n",
+			"/sys/fs/cgroup/memory/memory.limit_in_bytes":                            "9223372036854771712",
+			"/sys/fs/cgroup/memory/system.slice/ottla.service/memory.limit_in_bytes": "8192",
+		}, 8192},
 		{"a service", map[string]string{
 			"/proc/meminfo": meminfo, "/proc/self/cgroup": "0::/system.slice/ottla.service\n",
 			"/sys/fs/cgroup/system.slice/memory.max": "4096", "/sys/fs/cgroup/system.slice/ottla.service/memory.max": "8192",
