@@ -238,12 +238,19 @@ func (a *app) configExplain() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			var all []config.Explanation
 			for _, key := range keys {
-				text, err := c.Explain(key)
+				some, err := c.Explain(key)
 				if err != nil {
 					return err
 				}
-				fmt.Fprint(a.out, text)
+				all = append(all, some...)
+			}
+			if a.output == "json" {
+				return a.printJSON(all)
+			}
+			for _, e := range all {
+				fmt.Fprint(a.out, e)
 			}
 			return nil
 		},

@@ -20,20 +20,14 @@ func (a *app) logDump() *cobra.Command {
 	var records bool
 	cmd := &cobra.Command{
 		Use: "dump FILE|DIR...", Short: "print segments and indexes", Args: cobra.MinimumNArgs(1),
-		Long:    "Print .log, .index, .timeindex and .txnindex files, much as Kafka's dump tool does. A directory stands for its files.",
+		Long:    "Print .log, .index, .timeindex and .txnindex files, much as Kafka's dump tool does. A directory stands for its files.\nWith -o json, each batch, record and entry is a line of JSON.",
 		Example: "  ottla log dump --records ottla-data/orders-0/00000000000000000000.log",
 		RunE: func(_ *cobra.Command, paths []string) error {
 			files, err := logFiles(paths)
 			if err != nil {
 				return err
 			}
-			for _, name := range files {
-				fmt.Fprintf(a.out, "Dumping %s\n", name)
-				if err := dumpers[filepath.Ext(name)](a.out, name, records); err != nil {
-					return fmt.Errorf("%s: %w", name, err)
-				}
-			}
-			return nil
+			return a.dump(files, records)
 		},
 	}
 	cmd.Flags().BoolVarP(&records, "records", "r", false, "print the records too")

@@ -6,32 +6,63 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 )
 
 // dumpers print a file by its extension.
-var dumpers = map[string]func(w io.Writer, name string, records bool) error{
+var dumpers = map[string]func(d *dump, name string) error{
 	".log": dumpLog, ".index": dumpIndex, ".timeindex": dumpIndex, ".txnindex": dumpTxnIndex,
 }
 
-func dumpLog(w io.Writer, name string, records bool) error {
-	out := bufio.NewWriter(w)
-	defer out.Flush()
-	if base, err := baseOffset(name); err == nil {
-		fmt.Fprintf(out, "Log starting offset: %d\n", base)
+// dump is where dumpers print to, and what.
+type dump struct {
+	out     *bufio.Writer
+	json    bool
+	records bool
+}
+
+func (a *app) dump(files []string, records bool) error {
+	d := &dump{out: bufio.NewWriter(a.out), json: a.output == "json", records: records}
+	for _, name := range files {
+		if !d.json {
+			fmt.Fprintf(d.out, "Dumping %s\n", name)
+		}
+		err := dumpers[filepath.Ext(name)](d, name)
+		if err := d.out.Flush(); err != nil {
+			return err
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func dumpLog(d *dump, name string) error {
+	if base, err := baseOffset(name); err == nil && !d.json {
+		fmt.Fprintf(d.out, "Log starting offset: %d\n", base)
 	}
 	return scanLog(name, func(pos int64, b batch.Batch) error {
-		dumpBatch(out, pos, b)
-		if !records {
+		if d.json {
+			d.jsonBatch(name, pos, b)
+		} else {
+			dumpBatch(d.out, pos, b)
+		}
+		if !d.records {
 			return nil
 		}
 		for r, err := range b.All(batch.Limit{}) {
 			if err != nil {
 				return &placeError{pos, err}
 			}
-			dumpRecord(out, b, r)
+			if d.json {
+				d.jsonRecord(name, r)
+			} else {
+				dumpRecord(d.out, b, r)
+			}
 		}
 		return nil
 	})
@@ -111,24 +142,28 @@ func oneRow(b []byte) string {
 	}, string(b))
 }
 
-func dumpIndex(w io.Writer, name string, _ bool) error {
+func dumpIndex(d *dump, name string) error {
 	entries, err := readIndex(name)
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriter(w)
-	defer out.Flush()
+	times := strings.HasSuffix(name, ".timeindex")
 	for _, e := range entries {
-		if strings.HasSuffix(name, ".timeindex") {
-			fmt.Fprintf(out, "timestamp: %d offset: %d\n", e.ms, e.offset)
-		} else {
-			fmt.Fprintf(out, "offset: %d position: %d\n", e.offset, e.pos)
+		switch {
+		case d.json && times:
+			d.line(jsonDump{File: name, TimeIndex: &jsonTime{e.ms, e.offset}})
+		case d.json:
+			d.line(jsonDump{File: name, Index: &jsonIndex{e.offset, e.pos}})
+		case times:
+			fmt.Fprintf(d.out, "timestamp: %d offset: %d\n", e.ms, e.offset)
+		default:
+			fmt.Fprintf(d.out, "offset: %d position: %d\n", e.offset, e.pos)
 		}
 	}
 	return nil
 }
 
-func dumpTxnIndex(w io.Writer, name string, _ bool) error {
+func dumpTxnIndex(d *dump, name string) error {
 	all, err := os.ReadFile(name)
 	if err != nil {
 		return err
@@ -136,12 +171,14 @@ func dumpTxnIndex(w io.Writer, name string, _ bool) error {
 	if len(all)%txnEntry != 0 {
 		return fmt.Errorf("has %d bytes: must be a multiple of %d", len(all), txnEntry)
 	}
-	out := bufio.NewWriter(w)
-	defer out.Flush()
 	for ; len(all) > 0; all = all[txnEntry:] {
 		long := func(at int) int64 { return int64(binary.BigEndian.Uint64(all[at:])) }
-		fmt.Fprintf(out, "version: %d producerId: %d firstOffset: %d lastOffset: %d lastStableOffset: %d\n",
-			binary.BigEndian.Uint16(all), long(2), long(10), long(18), long(26))
+		version := binary.BigEndian.Uint16(all)
+		if d.json {
+			d.line(jsonDump{File: name, Aborted: &jsonAborted{version, long(2), long(10), long(18), long(26)}})
+			continue
+		}
+		fmt.Fprintf(d.out, "version: %d producerId: %d firstOffset: %d lastOffset: %d lastStableOffset: %d\n", version, long(2), long(10), long(18), long(26))
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -115,6 +116,34 @@ func TestDump(t *testing.T) {
 	for _, want := range []string{"offset: 103 position: 87\n", "timestamp: 3000 offset: 104\n", "version: 0 producerId: 7 firstOffset: 7 lastOffset: 7 lastStableOffset: 7\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
+
+func TestDumpJSON(t *testing.T) {
+	t.Parallel()
+	dir := segmentFiles(t, func(f map[string][]byte) {
+		f[".txnindex"] = slices.Concat([]byte{0, 0}, bytes.Repeat([]byte{0, 0, 0, 0, 0, 0, 0, 7}, 4))
+	})
+	var out, errOut bytes.Buffer
+	if code := Main([]string{"ottla", "log", "dump", "-r", "-o", "json", dir}, nil, &out, &errOut, nil); code != 0 {
+		t.Fatalf("exit code %d: %s", code, errOut.String())
+	}
+	for line := range strings.Lines(out.String()) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("no JSON: %s", line)
+		}
+	}
+	for _, want := range []string{
+		`.log","batch":{"base_offset":100,"last_offset":101,"count":2,"base_sequence":-1,"producer_id":-1,"producer_epoch":-1,"leader_epoch":4,`,
+		`"position":0,"timestamp_type":"CreateTime","max_timestamp":1000,"size":87,"magic":2,"compression":"none",`,
+		`.log","record":{"offset":100,"timestamp":"1970-01-01T00:00:01.000Z","key":"k","value":"va\nue"}}`,
+		`.index","index":{"offset":103,"position":87}}`,
+		`.timeindex","time_index":{"timestamp":3000,"offset":104}}`,
+		`.txnindex","aborted_transaction":{"version":0,"producer_id":7,"first_offset":7,"last_offset":7,"last_stable_offset":7}}`,
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %s in\n%s", want, out.String())
 		}
 	}
 }

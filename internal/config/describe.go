@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // Entry is a setting as DescribeConfigs shows it.
@@ -104,80 +103,6 @@ func ListDefault(key string, topic bool) (def string, isList bool) {
 		return "", false
 	}
 	return s.Default, true
-}
-
-// Explain says in a few lines what a setting is, its value, and where that is from.
-func (c *Config) Explain(key string) (string, error) {
-	s, topic := brokerSettings[key], topicSettings[key]
-	if s == nil && topic == nil {
-		hint := ""
-		if near := nearestAny(key); near != "" {
-			hint = "; did you mean " + near + "?"
-		}
-		return "", fmt.Errorf("%s: unknown setting%s", key, hint)
-	}
-	var b strings.Builder
-	if s != nil {
-		c.explain(&b, "broker setting", s, c.chain(s))
-	}
-	if topic != nil {
-		c.explain(&b, "topic setting", topic, c.Topic(nil).chain(topic))
-	}
-	return b.String(), nil
-}
-
-// nearestAny is Nearest among the settings of brokers and topics.
-func nearestAny(key string) string {
-	if s, ok := nearest(key, append(Settings(), TopicSettings()...)); ok {
-		return s.Name
-	}
-	return ""
-}
-
-func (c *Config) explain(b *strings.Builder, kind string, s *Setting, values []Value) {
-	fmt.Fprintf(b, "%s (%s, %s)\n  %s\n", s.Name, kind, s.Type, s.Doc)
-	if len(values) == 0 {
-		fmt.Fprintf(b, "  value    not set\n")
-	}
-	for i, v := range values {
-		text := v.Text
-		if s.Type == Password {
-			text = "[hidden]"
-		}
-		label := "instead of"
-		if i == 0 {
-			label = "value"
-		}
-		from := v.Place
-		if v.Name != s.Name {
-			from = v.Name + ", " + v.Place
-		}
-		if i == 0 && scaled(v, s) != v.Text {
-			text = scaled(v, s)
-			from = fmt.Sprintf("%s=%s, %s", v.Name, v.Text, v.Place)
-		}
-		fmt.Fprintf(b, "  %-10s %s   (%s)\n", label, quoteEmpty(text), from)
-	}
-	if s.Check.allowed != "" {
-		fmt.Fprintf(b, "  %-10s %s\n", "allowed", s.Check.allowed)
-	}
-	if s.Ignored != "" {
-		fmt.Fprintf(b, "  %-10s none: %s\n", "effect", s.Ignored)
-	}
-	if brokerSettings[s.Name] == s {
-		change := "at a restart"
-		if s.Dynamic {
-			change = "while the broker runs"
-		}
-		fmt.Fprintf(b, "  %-10s %s\n  %-10s %s\n", "changes", change, "variable", EnvName("OTTLA_", s.Name))
-	}
-}
-
-func quoteEmpty(text string) string {
-	if text == "" {
-		return `""`
-	}
-	return text
 }
 
 // Names lists all settings' names, for completion.

@@ -198,7 +198,7 @@ func TestExplain(t *testing.T) {
   changes    while the broker runs
   variable   OTTLA_LOG_RETENTION_MS
 `
-	if err != nil || got != want {
+	if err != nil || len(got) != 1 || got[0].String() != want {
 		t.Errorf("got %v\n%s\nwant\n%s", err, got, want)
 	}
 	if _, err := c.Explain("retention.mz"); err == nil || !strings.Contains(err.Error(), "did you mean retention.ms?") {

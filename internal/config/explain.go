@@ -1,0 +1,111 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Explanation is what a setting is, its value, and where that is from.
+type Explanation struct {
+	Name     string  `json:"name"`
+	Of       string  `json:"of"` // broker or topic
+	Type     string  `json:"type"`
+	Doc      string  `json:"doc"`
+	Values   []Given `json:"values"` // the first is the one that counts; the others would, without those before
+	Allowed  string  `json:"allowed,omitempty"`
+	NoEffect string  `json:"no_effect,omitempty"` // why it has none
+	Changes  string  `json:"changes,omitempty"`   // when a change of a broker's setting counts
+	Variable string  `json:"variable,omitempty"`  // of the environment
+}
+
+// Given is a value and the place that gives it.
+type Given struct {
+	Value string `json:"value"`
+	From  string `json:"from"`
+}
+
+// Explain explains a setting: of brokers, of topics, or one of each.
+func (c *Config) Explain(key string) ([]Explanation, error) {
+	s, topic := brokerSettings[key], topicSettings[key]
+	if s == nil && topic == nil {
+		hint := ""
+		if near := nearestAny(key); near != "" {
+			hint = "; did you mean " + near + "?"
+		}
+		return nil, fmt.Errorf("%s: unknown setting%s", key, hint)
+	}
+	var all []Explanation
+	if s != nil {
+		e := explain("broker", s, c.chain(s))
+		e.Changes, e.Variable = "at a restart", EnvName("OTTLA_", s.Name)
+		if s.Dynamic {
+			e.Changes = "while the broker runs"
+		}
+		all = append(all, e)
+	}
+	if topic != nil {
+		all = append(all, explain("topic", topic, c.Topic(nil).chain(topic)))
+	}
+	return all, nil
+}
+
+// nearestAny is Nearest among the settings of brokers and topics.
+func nearestAny(key string) string {
+	if s, ok := nearest(key, append(Settings(), TopicSettings()...)); ok {
+		return s.Name
+	}
+	return ""
+}
+
+func explain(of string, s *Setting, values []Value) Explanation {
+	e := Explanation{Name: s.Name, Of: of, Type: s.Type.String(), Doc: s.Doc, Values: []Given{}, Allowed: s.Check.allowed, NoEffect: s.Ignored}
+	for i, v := range values {
+		g := Given{v.Text, v.Place}
+		if v.Name != s.Name {
+			g.From = v.Name + ", " + v.Place
+		}
+		if i == 0 && scaled(v, s) != v.Text {
+			g = Given{scaled(v, s), fmt.Sprintf("%s=%s, %s", v.Name, v.Text, v.Place)}
+		}
+		if s.Type == Password {
+			g.Value = "[hidden]"
+		}
+		e.Values = append(e.Values, g)
+	}
+	return e
+}
+
+// String is the explanation in a few lines for a person.
+func (e Explanation) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s (%s setting, %s)\n  %s\n", e.Name, e.Of, e.Type, e.Doc)
+	line := func(label, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "  %-10s %s\n", label, text)
+		}
+	}
+	if len(e.Values) == 0 {
+		line("value", "not set")
+	}
+	for i, v := range e.Values {
+		label := "instead of"
+		if i == 0 {
+			label = "value"
+		}
+		line(label, fmt.Sprintf("%s   (%s)", quoteEmpty(v.Value), v.From))
+	}
+	line("allowed", e.Allowed)
+	if e.NoEffect != "" {
+		line("effect", "none: "+e.NoEffect)
+	}
+	line("changes", e.Changes)
+	line("variable", e.Variable)
+	return b.String()
+}
+
+func quoteEmpty(text string) string {
+	if text == "" {
+		return `""`
+	}
+	return text
+}
