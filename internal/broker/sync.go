@@ -13,7 +13,7 @@ import (
 // for gathers for the next time. So syncs are shared by all who wait, and what waits here is bounded by the partitions.
 //
 // One goroutine gathers those with little to sync: one alone is synced in its own file, several go to the journal together. The workers sync
-// the files of the others. See docs/adr/0010-journal.md for where the line is.
+// the files of the others. See docs/adr/0006-journal.md for where the line is.
 type syncer struct {
 	clock   func() time.Time
 	onSync  func(Sync)
