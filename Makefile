@@ -28,7 +28,7 @@ build: go-version ## build bin/ottla
 
 test: build ## every test that needs only Go and a C compiler, the client suites too
 	$(GO) test ./...
-	cd test/interop && $(GO) test ./...
+	cd test/interop && $(GO) test -count 1 ./...
 
 check: go-version ## format, vet, the repository's own rules, fast tests (before every commit)
 	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "gofmt -w these: $$out"; exit 1; }
@@ -50,7 +50,7 @@ crash: build ## crash-and-recover cycles: in memory (CRASH_CYCLES), kill -9 (KIL
 	cd test/crash && OTTLA_KILL_CYCLES=$(KILL_CYCLES) OTTLA_POWER_CYCLES=$(POWER_CYCLES) $(GO) test -count 1 -timeout 60m -v .
 
 interop: build ## other people's clients against the real binary
-	cd test/interop && $(GO) test -v ./...
+	cd test/interop && $(GO) test -count 1 -v ./...
 
 interop-java: build ## Kafka's own console tools and dump tool, from Maven Central (needs Java 17 and mvn)
 	test/interop/java/run.sh
