@@ -46,12 +46,15 @@ func (l *DirLock) Release() error {
 	return errors.Join(l.file.Truncate(0), l.file.Close())
 }
 
+// writePid writes over what the last owner left, which needs no room. On a full disk the file may stay empty: the lock holds all the same.
 func writePid(file *os.File) error {
-	if err := file.Truncate(0); err != nil {
+	text := append(strconv.AppendInt(nil, int64(os.Getpid()), 10), '\n')
+	if _, err := file.WriteAt(text, 0); IsShortage(err) {
+		return file.Truncate(0)
+	} else if err != nil {
 		return err
 	}
-	_, err := file.WriteAt(append(strconv.AppendInt(nil, int64(os.Getpid()), 10), '\n'), 0)
-	return err
+	return file.Truncate(int64(len(text)))
 }
 
 // holder names who holds the lock: by pid from the kernel (Kafka's locks carry it), else by what its holder wrote.
