@@ -130,6 +130,9 @@ var networkSettings = []Setting{
 const (
 	noClasses = "Ottla runs no Java classes"
 	osSizes   = "the operating system sizes it"
+
+	noDelay       = "a deleted segment's files go when the last reader is done with them"
+	oneCheckpoint = "written with the recovery points: log.flush.offset.checkpoint.interval.ms"
 )
 
 func later(what string) string { return "this version has no " + what }

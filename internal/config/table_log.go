@@ -12,7 +12,7 @@ var logSettings = []Setting{
 	{Name: "log.retention.bytes", Type: Long, Default: "-1", Dynamic: true, Doc: "How large a partition's log may grow before old segments go; -1: no limit."},
 	{Name: "log.retention.check.interval.ms", Type: Long, Default: "300000", Check: atLeast(1), Doc: "How often retention is applied, besides on append."},
 	{Name: "log.segment.bytes", Type: Int, Default: "1073741824", Check: atLeast(1 << 20), Dynamic: true, Doc: "The size at which a segment is rolled."},
-	{Name: "log.segment.delete.delay.ms", Type: Long, Default: "60000", Check: atLeast(0), Dynamic: true, Doc: "How long a deleted segment's files stay."},
+	{Name: "log.segment.delete.delay.ms", Type: Long, Default: "60000", Check: atLeast(0), Dynamic: true, Ignored: noDelay, Doc: "How long a deleted segment's files stay."},
 	{
 		Name: "log.roll.ms", Type: Long, Null: true, Check: atLeast(1), Dynamic: true, Synonyms: []Synonym{{"log.roll.hours", 3_600_000}},
 		Doc: "The age at which a segment is rolled, in ms.",
@@ -32,7 +32,7 @@ var logSettings = []Setting{
 	},
 	{Name: "log.flush.scheduler.interval.ms", Type: Long, Default: maxLong, Doc: "The default of log.flush.interval.ms."},
 	{Name: "log.flush.offset.checkpoint.interval.ms", Type: Int, Default: "60000", Check: atLeast(0), Doc: "How often recovery points are written."},
-	{Name: "log.flush.start.offset.checkpoint.interval.ms", Type: Int, Default: "60000", Check: atLeast(0), Doc: "How often log start offsets are written."},
+	{Name: "log.flush.start.offset.checkpoint.interval.ms", Type: Int, Default: "60000", Check: atLeast(0), Ignored: oneCheckpoint, Doc: "How often log start offsets are written."},
 	{Name: "log.preallocate", Type: Boolean, Default: "false", Dynamic: true, Doc: "Whether a new segment's disk space is reserved at once."},
 	{
 		Name: "log.cleanup.policy", Type: List, Default: "delete", Check: listOf(true, "compact", "delete"), Dynamic: true,
@@ -94,9 +94,9 @@ var codecs = oneOf("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 // replicationSettings are about more than one broker.
 var replicationSettings = []Setting{
 	{Name: "min.insync.replicas", Type: Int, Default: "1", Check: atLeast(1), Dynamic: true, Doc: "How many replicas must have a record before acks=all is answered."},
-	{Name: "unclean.leader.election.enable", Type: Boolean, Default: "false", Dynamic: true, Doc: "Whether a replica that is behind may lead when no other is left, losing records."},
+	{Name: "unclean.leader.election.enable", Type: Boolean, Default: "false", Dynamic: true, Ignored: later("replication"), Doc: "Whether a replica that is behind may lead when no other is left, losing records."},
 	{Name: "replica.lag.time.max.ms", Type: Long, Default: "30000", Ignored: later("replication"), Doc: "How long a follower may be behind before it leaves the ISR."},
-	{Name: "replica.high.watermark.checkpoint.interval.ms", Type: Long, Default: "5000", Doc: "How often high watermarks are written."},
+	{Name: "replica.high.watermark.checkpoint.interval.ms", Type: Long, Default: "5000", Ignored: oneCheckpoint, Doc: "How often high watermarks are written."},
 	{Name: "replica.fetch.max.bytes", Type: Int, Default: "1048576", Check: atLeast(0), Ignored: later("replication"), Doc: "The most bytes a follower asks of one partition."},
 	{Name: "replica.fetch.wait.max.ms", Type: Int, Default: "500", Ignored: later("replication"), Doc: "How long a follower's fetch waits for records."},
 	{Name: "replica.fetch.min.bytes", Type: Int, Default: "1", Ignored: later("replication"), Doc: "The fewest bytes a follower's fetch waits for."},
@@ -104,7 +104,7 @@ var replicationSettings = []Setting{
 	{Name: "num.replica.fetchers", Type: Int, Default: "1", Ignored: later("replication"), Doc: "How many connections fetch from each leader."},
 	{Name: "auto.leader.rebalance.enable", Type: Boolean, Default: "true", Ignored: later("replication"), Doc: "Whether leadership returns to the preferred replica by itself."},
 	{Name: "leader.imbalance.check.interval.seconds", Type: Long, Default: "300", Check: atLeast(1), Ignored: later("replication"), Doc: "How often leadership is balanced."},
-	{Name: "inter.broker.listener.name", Type: String, Null: true, Security: true, Doc: "The listener that brokers use among themselves."},
+	{Name: "inter.broker.listener.name", Type: String, Null: true, Security: true, Ignored: later("replication"), Doc: "The listener that brokers use among themselves."},
 	{Name: "controlled.shutdown.enable", Type: Boolean, Default: "true", Ignored: "a broker always hands over before it stops", Doc: "Whether a stopping broker hands over first."},
 	{Name: "replica.selector.class", Type: String, Null: true, Ignored: noClasses, Doc: "A Java class that chooses the replica to read from."},
 }

@@ -31,8 +31,8 @@ var topicRows = []Setting{
 		Doc: "What acks=all waits for: disk (an fsync on every replica that counts) or memory (their page caches, as in Kafka).",
 	},
 	{
-		Name: "file.delete.delay.ms", Type: Long, Default: "60000", Check: atLeast(0), Synonyms: same("log.segment.delete.delay.ms"),
-		Doc: "How long a deleted segment's files stay, in ms.",
+		Name: "file.delete.delay.ms", Type: Long, Default: "60000", Check: atLeast(0), Synonyms: same("log.segment.delete.delay.ms"), Ignored: noDelay,
+		Doc: "How long Kafka keeps the files of a deleted segment, in ms.",
 	},
 	{
 		Name: "flush.messages", Type: Long, Default: maxLong, Check: atLeast(1), Synonyms: same("log.flush.interval.messages"),
@@ -143,7 +143,7 @@ var topicRows = []Setting{
 		Doc:      "The age at which a segment is rolled, in ms.",
 	},
 	{
-		Name: "unclean.leader.election.enable", Type: Boolean, Default: "false", Synonyms: same("unclean.leader.election.enable"),
+		Name: "unclean.leader.election.enable", Type: Boolean, Default: "false", Synonyms: same("unclean.leader.election.enable"), Ignored: later("replication"),
 		Doc: "Whether a replica that is behind may lead when no other is left, losing records.",
 	},
 }

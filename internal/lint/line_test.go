@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -27,6 +28,17 @@ func TestLine(t *testing.T) {
 		}
 		if !declares(f, h[2], h[3]) {
 			t.Errorf("%s is not declared there", h[0])
+		}
+	}
+}
+
+// TestPackagesAreNamed checks that ARCHITECTURE.md says of every package what it is.
+func TestPackagesAreNamed(t *testing.T) {
+	t.Parallel()
+	text := read(t, filepath.Join(root, "ARCHITECTURE.md"))
+	for _, row := range graph {
+		if row.name != "." && !strings.Contains(text, "`"+row.name+"`") {
+			t.Errorf("ARCHITECTURE.md has no `%s` among its packages", row.name)
 		}
 	}
 }
