@@ -3,7 +3,6 @@ package ottla_test
 import (
 	"context"
 	"fmt"
-	"log"
 	"os"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -15,24 +14,24 @@ import (
 func Example() {
 	dir, err := os.MkdirTemp("", "ottla")
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	defer os.RemoveAll(dir)
 	ctx := context.Background()
 	server, err := ottla.Start(ctx, ottla.Options{DataDir: dir, Listen: "127.0.0.1:0", Admin: "off"})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	defer server.Close()
 
 	client, err := kgo.NewClient(kgo.SeedBrokers(server.Addr()), kgo.AllowAutoTopicCreation(),
 		kgo.ConsumeTopics("greetings"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	defer client.Close()
 	if err := client.ProduceSync(ctx, &kgo.Record{Topic: "greetings", Value: []byte("hello")}).FirstErr(); err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	for _, r := range client.PollFetches(ctx).Records() {
 		fmt.Printf("%s[%d] offset %d: %s\n", r.Topic, r.Partition, r.Offset, r.Value)
@@ -49,9 +48,9 @@ func ExampleStart_two() {
 			Settings: map[string]string{"broker.rack": rack, "num.partitions": "3"},
 		})
 		if err != nil {
-			log.Fatal(err)
+			panic(err)
 		}
-		defer server.Close()
+		defer server.Close() //nolint:gocritic // both serve until the end
 		fmt.Println(rack, "has node", server.NodeID(), "and data in", server.DataDir())
 	}
 	// Output:

@@ -1,6 +1,7 @@
 package ottla
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net"
@@ -47,8 +48,8 @@ func (e *ListenError) Error() string {
 func (e *ListenError) Unwrap() error { return e.Err }
 
 // listen opens a TCP listener.
-func listen(setting, addr string) (net.Listener, error) {
-	l, err := net.Listen("tcp", addr)
+func listen(ctx context.Context, setting, addr string) (net.Listener, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if err != nil {
 		return nil, &ListenError{setting, addr, err}
 	}

@@ -66,7 +66,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	if s.config, err = loadConfig(opts); err != nil {
 		return nil, err
 	}
-	if err = s.listen(); err == nil {
+	if err = s.listen(ctx); err == nil {
 		err = s.open(ctx, opts)
 	}
 	if err != nil {
@@ -78,7 +78,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 }
 
 // listen opens all addresses, so that one that is taken is found before anything is written.
-func (s *Server) listen() error {
+func (s *Server) listen(ctx context.Context) error {
 	at, _, notices, err := s.config.Listeners()
 	if err != nil {
 		return err
@@ -88,10 +88,10 @@ func (s *Server) listen() error {
 		if n.Warn {
 			level = slog.LevelWarn
 		}
-		s.log.Log(context.Background(), level, n.Text)
+		s.log.LogAttrs(ctx, level, "setting", slog.String("note", n.Text))
 	}
 	for _, l := range at {
-		open, err := listen("listeners", l.Address())
+		open, err := listen(ctx, "listeners", l.Address())
 		if err != nil {
 			return err
 		}
@@ -99,23 +99,23 @@ func (s *Server) listen() error {
 	}
 	if addr := s.config.String("admin.listener"); addr != "off" {
 		if config.Open(addr) {
-			s.log.Warn("admin.listener is open to the network without authentication: whoever reaches it may read metrics and take profiles", "addr", addr)
+			s.log.Warn("admin.listener is open to the network without authentication: whoever reaches it may read metrics and take profiles", slog.String("addr", addr))
 		}
-		s.http, err = listen("admin.listener", addr)
+		s.http, err = listen(ctx, "admin.listener", addr)
 	}
 	return err
 }
 
-// abandon gives back what a Start that failed has taken.
+// abandon gives back what a Start that failed has taken. That Start's error is what counts.
 func (s *Server) abandon() {
 	for _, l := range s.listeners {
-		l.Close()
+		_ = l.Close()
 	}
 	if s.http != nil {
-		s.http.Close()
+		_ = s.http.Close()
 	}
 	if s.disk != nil {
-		s.disk.Close()
+		_ = s.disk.Close()
 	}
 }
 
@@ -153,7 +153,7 @@ func (s *Server) serve(opts Options) {
 		s.admin = admin.New(admin.Options{Metrics: s.metrics, Healthy: s.broker.Healthy, Ready: s.ready, Figures: s.figures})
 		s.runs.Go(func() { s.ended(s.admin.Serve(s.http)) })
 	}
-	s.log.Info("serving", "version", opts.Version, "cluster", s.ClusterID(), "node", s.NodeID(), "kafka", s.Addrs(), "admin", s.AdminAddr(), "dir", s.dataDir)
+	s.log.Info("serving", slog.String("version", opts.Version), slog.String("cluster", s.ClusterID()), slog.Any("node", s.NodeID()), slog.Any("kafka", s.Addrs()), slog.String("admin", s.AdminAddr()), slog.String("dir", s.dataDir))
 }
 
 // ended is told when a part of the server returns, which it does not before Close unless it failed.
@@ -231,7 +231,7 @@ func (s *Server) close() error {
 	s.api.Drain()
 	err := s.kafka.Close(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		s.log.Warn("some requests were not answered in time", "waited", drainTime)
+		s.log.Warn("some requests were not answered in time", slog.Duration("waited", drainTime))
 		err = nil
 	}
 	if s.admin != nil {

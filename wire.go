@@ -104,7 +104,7 @@ func readFile(files vfs.FS, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	n, err := f.Size()
 	if err != nil {
 		return nil, err
@@ -155,7 +155,10 @@ func (s *Server) endpoints() []meta.Endpoint {
 	_, advertised, _, _ := s.config.Listeners() // listen has seen the error
 	var all []meta.Endpoint
 	for _, l := range s.listeners {
-		e := meta.Endpoint{Listener: l.name, Port: uint16(l.Addr().(*net.TCPAddr).Port)}
+		e := meta.Endpoint{Listener: l.name}
+		if at, ok := l.Addr().(*net.TCPAddr); ok { // listen opens no others
+			e.Port = uint16(at.Port)
+		}
 		for _, a := range advertised {
 			if a.Name == l.name {
 				e.Host, e.Port = a.Host, a.Port

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"runtime"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -35,8 +34,8 @@ type Metrics struct {
 	syncErrs prometheus.Counter
 
 	keys      [keysMax + 1]atomic.Pointer[keyMetrics] // the last one's are all keys' that are not known
-	failures  sync.Map                                // failure -> prometheus.Counter
-	listeners sync.Map                                // string -> *listenerMetrics
+	failures  shared[failure, prometheus.Counter]
+	listeners shared[string, *listenerMetrics]
 	topics    topics
 	totals    totals
 }
@@ -112,6 +111,7 @@ func (m *Metrics) Answered(key kmsg.Key, _ int16, took time.Duration, in, out in
 		m.totals.produce.Add(1)
 	case kmsg.Fetch:
 		m.totals.fetch.Add(1)
+	default: // Strimzi's dashboards have totals of these only
 	}
 }
 
@@ -144,13 +144,14 @@ func (m *Metrics) Failed(key kmsg.Key, code int16) {
 		m.totals.failedProduce.Add(1)
 	case kmsg.Fetch:
 		m.totals.failedFetch.Add(1)
+	default:
 	}
 	f := failure{key, code}
-	c, ok := m.failures.Load(f)
+	c, ok := m.failures.load(f)
 	if !ok {
-		c, _ = m.failures.LoadOrStore(f, m.errors.WithLabelValues(apiName(key), codeName(code)))
+		c, _ = m.failures.loadOrStore(f, m.errors.WithLabelValues(apiName(key), codeName(code)))
 	}
-	c.(prometheus.Counter).Inc()
+	c.Inc()
 }
 
 func codeName(code int16) string {
@@ -162,11 +163,10 @@ func codeName(code int16) string {
 
 // Connections counts connections that open (1) and close (-1); see server.Observer.
 func (m *Metrics) Connections(listener string, delta int) {
-	v, ok := m.listeners.Load(listener)
+	l, ok := m.listeners.load(listener)
 	if !ok {
-		v, _ = m.listeners.LoadOrStore(listener, &listenerMetrics{m.open.WithLabelValues(listener), m.opened.WithLabelValues(listener)})
+		l, _ = m.listeners.loadOrStore(listener, &listenerMetrics{m.open.WithLabelValues(listener), m.opened.WithLabelValues(listener)})
 	}
-	l := v.(*listenerMetrics)
 	l.open.Add(float64(delta))
 	if delta > 0 {
 		l.opened.Add(float64(delta))

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"sync"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,7 +14,7 @@ const (
 
 // topics counts records and bytes by topic, and collects them.
 type topics struct {
-	all   sync.Map // string -> *topicMetrics
+	all   shared[string, *topicMetrics]
 	count atomic.Int64
 }
 
@@ -23,17 +22,17 @@ type topicMetrics struct{ records, in, out, batches atomic.Int64 }
 
 // of finds or makes a topic's figures.
 func (t *topics) of(name string) *topicMetrics {
-	if v, ok := t.all.Load(name); ok {
-		return v.(*topicMetrics)
+	if v, ok := t.all.load(name); ok {
+		return v
 	}
 	if t.count.Load() >= topicsMax {
 		name = otherTopics
 	}
-	v, had := t.all.LoadOrStore(name, new(topicMetrics))
+	v, had := t.all.loadOrStore(name, new(topicMetrics))
 	if !had {
 		t.count.Add(1)
 	}
-	return v.(*topicMetrics)
+	return v
 }
 
 // Produced counts a batch that was appended; see api.Observer.
@@ -86,14 +85,13 @@ func (t *topics) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (t *topics) Collect(ch chan<- prometheus.Metric) {
-	t.all.Range(func(name, v any) bool {
+	t.all.each(func(name string, figures *topicMetrics) {
 		for _, s := range topicSeries {
-			n := float64(s.of(v.(*topicMetrics)).Load())
-			ch <- prometheus.MustNewConstMetric(s.desc, prometheus.CounterValue, n, name.(string))
+			n := float64(s.of(figures).Load())
+			ch <- prometheus.MustNewConstMetric(s.desc, prometheus.CounterValue, n, name)
 			if s.alias != nil {
-				ch <- prometheus.MustNewConstMetric(s.alias, prometheus.CounterValue, n, name.(string))
+				ch <- prometheus.MustNewConstMetric(s.alias, prometheus.CounterValue, n, name)
 			}
 		}
-		return true
 	})
 }

@@ -165,14 +165,11 @@ func (r *produceReply) place(s *stage, t *kmsg.ProduceRequestTopic, part *produc
 
 // admit refuses batches by what the request's version or this broker does not know; all else is the partition's to judge.
 func (r *produceReply) admit(records []byte) error {
-	header, err := batch.HeaderOf(records)
-	if err != nil {
-		return nil // the partition says it better
-	}
-	if header.Codec() == batch.CodecZstd && r.header.Version < 7 {
+	switch header, err := batch.HeaderOf(records); {
+	case err != nil: // the partition says it better
+	case header.Codec() == batch.CodecZstd && r.header.Version < 7:
 		return refuse(kerr.UnsupportedCompressionType, "zstd needs Produce v7, this is v%d", r.header.Version)
-	}
-	if header.IsTransactional() {
+	case header.IsTransactional():
 		return refuse(kerr.InvalidTxnState, "transactions are not served")
 	}
 	return nil

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"log/slog"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -130,7 +131,7 @@ func (a *API) createMissing(ctx context.Context, req *Request, asked []askedTopi
 			failed = nil // somebody was faster
 		}
 		if failed == nil {
-			a.log.Info("created a topic that a client asked for", "topic", missing[i].Name, "remote", req.Conn.Remote)
+			a.log.Info("created a topic that a client asked for", slog.String("topic", missing[i].Name), slog.Any("remote", req.Conn.Remote))
 		}
 		asked[place].err = failed
 	}

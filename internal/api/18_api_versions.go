@@ -80,7 +80,7 @@ func isAlphanumeric(c byte) bool {
 func (a *API) versions(version int16) *kmsg.ApiVersionsResponse {
 	image := a.node.Image()
 	features := []wire.Feature{{Name: "metadata.version", Min: metadataVersionMin, Max: metadataVersionMax, Level: image.Feature("metadata.version")}}
-	return wire.ApiVersionsResponse(version, features, int64(image.Version))
+	return wire.APIVersionsResponse(version, features, int64(image.Version))
 }
 
 // The levels of metadata.version whose records are understood: from Kafka 3.3's to 4.4's.

@@ -35,16 +35,11 @@ func describeFrom(n *adminNode, limit int32, cursor, topics string) *kmsg.Descri
 func summary(resp *kmsg.DescribeTopicPartitionsResponse) string {
 	var parts []string
 	for _, rt := range resp.Topics {
-		text := *rt.Topic + "["
-		var textSb38 strings.Builder
-		for i, p := range rt.Partitions {
-			if i > 0 {
-				textSb38.WriteString(" ")
-			}
-			textSb38.WriteString(strconv.Itoa(int(p.Partition)))
+		var indexes []string
+		for _, p := range rt.Partitions {
+			indexes = append(indexes, strconv.Itoa(int(p.Partition)))
 		}
-		text += textSb38.String()
-		text += "]"
+		text := *rt.Topic + "[" + strings.Join(indexes, " ") + "]"
 		if rt.ErrorCode != 0 {
 			text = fmt.Sprintf("%s!%d", *rt.Topic, rt.ErrorCode)
 		}

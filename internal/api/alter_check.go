@@ -78,6 +78,7 @@ func checkValues(changes []meta.ConfigChange, check func(name, value string) err
 			}
 		case meta.OpAppend, meta.OpSubtract:
 			return refuse(kerr.InvalidConfig, "cannot append to or subtract from %s: set it", c.Name)
+		case meta.OpDelete:
 		}
 	}
 	return nil

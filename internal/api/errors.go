@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -70,10 +71,10 @@ func (a *API) faultOf(h wire.Header, conn *Conn, err error) int16 {
 	c := code(err)
 	switch c {
 	case kerr.UnknownServerError.Code:
-		a.log.Error("request failed", "api", h.Key.Name(), "version", h.Version, "remote", conn.Remote, "err", err)
+		a.log.Error("request failed", slog.String("api", h.Key.Name()), slog.Any("version", h.Version), slog.Any("remote", conn.Remote), slog.Any("err", err))
 	case kerr.KafkaStorageError.Code:
 		if a.mayReport(time.Now()) {
-			a.log.Warn("storage error", "api", h.Key.Name(), "remote", conn.Remote, "err", err)
+			a.log.Warn("storage error", slog.String("api", h.Key.Name()), slog.Any("remote", conn.Remote), slog.Any("err", err))
 		}
 	}
 	if c != 0 {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -24,7 +25,7 @@ func (r *fetchReply) encode(now time.Time, out *Out) {
 			return
 		}
 		out.back(mark)
-		r.api.log.Error("fetch failed", "topic", bad.name, "topic_id", bad.id, "partition", bad.index, "err", err)
+		r.api.log.Error("fetch failed", slog.String("topic", bad.name), slog.Any("topic_id", bad.id), slog.Any("partition", bad.index), slog.Any("err", err))
 		bad.fail(fmt.Errorf("%w: %w", kerr.KafkaStorageError, err))
 		if r.session != nil {
 			r.session.tell(bad)

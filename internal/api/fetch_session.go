@@ -278,7 +278,8 @@ func (s *session) told(parts []fetchPart) {
 			front = append(front, p)
 		}
 	}
-	s.mu.parts = append(front, back...)
+	front = append(front, back...)
+	s.mu.parts = front
 }
 
 // tell is told for one partition.

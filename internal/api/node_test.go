@@ -158,7 +158,8 @@ func (n *testNode) host(t *meta.Topic, index int32, unknown error) (*partition.P
 		return nil, err
 	}
 	n.mu.partitions[dir] = p
-	return p, p.Lead(testNow, 5)
+	err = p.Lead(testNow, 5)
+	return p, err
 }
 
 // anyConfig takes every config.

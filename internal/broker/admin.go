@@ -9,7 +9,7 @@ import (
 	"github.com/ottla-io/ottla/internal/protocol/topic"
 )
 
-// CreateTopics creates topics. The results are in the order of the request; each Err is nil or a *meta.Refusal. Topics without an id get
+// CreateTopics creates topics. The results are in the order of the request; each Err is nil or a *meta.RefusalError. Topics without an id get
 // a random one. The error is about the request as a whole.
 func (b *Broker) CreateTopics(ctx context.Context, topics []meta.NewTopic, validateOnly bool) ([]meta.TopicResult, error) {
 	named := make([]meta.NewTopic, len(topics))
@@ -41,12 +41,12 @@ func (b *Broker) CreatePartitions(ctx context.Context, topics []meta.MorePartiti
 	return controller.Execute(ctx, b.control, meta.CreatePartitions{Topics: topics, ValidateOnly: validateOnly})
 }
 
-// AlterConfigs changes single configs (IncrementalAlterConfigs); each Err is nil or a *meta.Refusal.
+// AlterConfigs changes single configs (IncrementalAlterConfigs); each Err is nil or a *meta.RefusalError.
 func (b *Broker) AlterConfigs(ctx context.Context, changes []meta.ResourceChanges, validateOnly bool) ([]meta.ResourceResult, error) {
 	return controller.Execute(ctx, b.control, meta.AlterConfigs{Resources: changes, ValidateOnly: validateOnly, Schema: b.opts.Schema})
 }
 
-// ReplaceConfigs replaces all configs of resources (the old AlterConfigs); each Err is nil or a *meta.Refusal.
+// ReplaceConfigs replaces all configs of resources (the old AlterConfigs); each Err is nil or a *meta.RefusalError.
 func (b *Broker) ReplaceConfigs(ctx context.Context, configs []meta.ResourceConfigs, validateOnly bool) ([]meta.ResourceResult, error) {
 	return controller.Execute(ctx, b.control, meta.ReplaceConfigs{Resources: configs, ValidateOnly: validateOnly, Schema: b.opts.Schema})
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"path"
 	"slices"
 	"strconv"
@@ -36,8 +37,8 @@ func (b *Broker) findAdoptable(top *top) ([]meta.AdoptedTopic, error) {
 		}
 	}
 	topics = slices.DeleteFunc(topics, func(t meta.AdoptedTopic) bool { return len(t.Epochs) == 0 })
-	b.log.Info("the directory has partitions and no metadata: their topics are adopted", "dir", b.opts.DataDir,
-		"topics", len(topics), "partitions", len(keys))
+	b.log.Info("the directory has partitions and no metadata: their topics are adopted", slog.String("dir", b.opts.DataDir),
+		slog.Int("topics", len(topics)), slog.Int("partitions", len(keys)))
 	return topics, nil
 }
 
@@ -48,12 +49,12 @@ const adoptMax = meta.MaxRecords - 2
 func (b *Broker) adopt(t *meta.AdoptedTopic, k partitionKey) error {
 	dir := topic.Dir(k.topic, k.index)
 	if k.index > adoptMax {
-		b.log.Warn("partition is not adopted: its number is too high", "dir", dir, "limit", adoptMax)
+		b.log.Warn("partition is not adopted: its number is too high", slog.String("dir", dir), slog.Int("limit", adoptMax))
 		return nil
 	}
 	id, err := readTopicID(b.opts.FS, dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		b.log.Warn("partition.metadata cannot be read", "dir", dir, "err", err)
+		b.log.Warn("partition.metadata cannot be read", slog.String("dir", dir), slog.Any("err", err))
 	}
 	if t.ID == (topic.ID{}) {
 		t.ID = id
@@ -62,7 +63,7 @@ func (b *Broker) adopt(t *meta.AdoptedTopic, k partitionKey) error {
 		t.ID = randomID()
 	}
 	for int32(len(t.Epochs)) < k.index {
-		b.log.Warn("partition is not in the directory; it begins empty", "topic", k.topic, "partition", len(t.Epochs))
+		b.log.Warn("partition is not in the directory; it begins empty", slog.String("topic", k.topic), slog.Int("partition", len(t.Epochs)))
 		t.Epochs = append(t.Epochs, batch.NoEpoch)
 	}
 	epoch, err := b.lastEpoch(dir)

@@ -181,7 +181,7 @@ func (b *Broker) fail(err error) {
 	if !b.dead.CompareAndSwap(nil, &failure{err}) {
 		return
 	}
-	b.log.Error("log directory is offline; restart when the disk is sound", "dir", b.opts.DataDir, "err", err)
+	b.log.Error("log directory is offline; restart when the disk is sound", slog.String("dir", b.opts.DataDir), slog.Any("err", err))
 	b.table.Load().all(func(s *slot) {
 		if p := s.open.Load(); p != nil {
 			p.Fail(err)
@@ -193,7 +193,7 @@ func (b *Broker) fail(err error) {
 func (b *Broker) syncFailed(p *partition.Partition, err error) {
 	switch {
 	case errors.Is(err, batch.ErrCorrupt):
-		b.log.Error("partition is offline", "partition", p.ID(), "err", err)
+		b.log.Error("partition is offline", slog.Any("partition", p.ID()), slog.Any("err", err))
 		return
 	case passes(err): // it could not begin: unpin asks again
 		b.onPinned()

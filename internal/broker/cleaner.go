@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -187,17 +188,17 @@ func (b *Broker) compact(ctx context.Context, s *slot, p *partition.Partition, o
 	c.give(s, done, took, err, began.Add(opts.Backoff))
 	if done.To > done.From {
 		if err := b.writeCleaned(); err != nil {
-			b.log.Warn("cannot write checkpoint", "file", cleanedFile, "err", err) // the next pass repeats some work
+			b.log.Warn("cannot write checkpoint", slog.String("file", cleanedFile), slog.Any("err", err)) // the next pass repeats some work
 		}
 	}
 	if err != nil {
 		c.judge(b, s, err)
 		return
 	}
-	b.log.Debug("compacted", "partition", s.id, "from", done.From, "to", done.To, "keys", done.Keys,
-		"bytes", done.Before, "left", done.After, "records", done.Records, "kept", done.RecordsKept, "took", took)
+	b.log.Debug("compacted", slog.Any("partition", s.id), slog.Any("from", done.From), slog.Any("to", done.To), slog.Int("keys", done.Keys),
+		slog.Int64("bytes", done.Before), slog.Int64("left", done.After), slog.Int64("records", done.Records), slog.Int64("kept", done.RecordsKept), slog.Duration("took", took))
 	if done.Keyless > 0 {
-		b.log.Warn("compaction removed records without a key", "partition", s.id, "records", done.Keyless)
+		b.log.Warn("compaction removed records without a key", slog.Any("partition", s.id), slog.Int64("records", done.Keyless))
 	}
 }
 
@@ -236,7 +237,7 @@ func (c *cleaner) judge(b *Broker, s *slot, err error) {
 	c.mu.uncleanable[s] = true
 	c.mu.Unlock()
 	if !known && !errors.Is(err, log.ErrFailed) { // that one is reported as what it is
-		b.log.Error("partition is not compacted any more: it cannot be read; restart to try again", "partition", s.id, "err", err)
+		b.log.Error("partition is not compacted any more: it cannot be read; restart to try again", slog.Any("partition", s.id), slog.Any("err", err))
 	}
 }
 
@@ -295,7 +296,7 @@ func (b *Broker) forgetCleaned(s *slot) error {
 	}
 	err := b.writeCleaned()
 	if err != nil && passes(err) {
-		_, err = removeIfThere(b.opts.FS, cleanedFile)
+		err = removeIfThere(b.opts.FS, cleanedFile)
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", cleanedFile, err)

@@ -3,6 +3,7 @@ package broker
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 
@@ -50,7 +51,7 @@ func (b *Broker) close() error {
 		err = b.writeTop(slots, clean)
 	}
 	if unclean != nil {
-		b.log.Warn("clean-shutdown marker is not written", "dir", b.opts.DataDir, "why", unclean)
+		b.log.Warn("clean-shutdown marker is not written", slog.String("dir", b.opts.DataDir), slog.Any("why", unclean))
 	}
 	return errors.Join(err, b.unlock())
 }
@@ -80,7 +81,7 @@ func (b *Broker) closeAll(slots []*slot, clean bool) error {
 					continue
 				}
 				if err := p.Close(clean); err != nil {
-					b.log.Error("partition did not close cleanly", "partition", p.ID(), "err", err)
+					b.log.Error("partition did not close cleanly", slog.Any("partition", p.ID()), slog.Any("err", err))
 					failed.Store(&failure{fmt.Errorf("%s did not close cleanly: %w", p.ID(), err)})
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"slices"
 	"sync"
 
@@ -122,7 +123,7 @@ func (b *Broker) retire(s *slot) error {
 	}
 	if p := s.open.Load(); p != nil {
 		if err := p.Close(false); err != nil {
-			b.log.Warn("close of a deleted partition", "partition", s.id, "err", err)
+			b.log.Warn("close of a deleted partition", slog.Any("partition", s.id), slog.Any("err", err))
 		}
 		s.mu.there = true
 	}
@@ -167,7 +168,7 @@ func (b *Broker) runDeleter(ctx context.Context) {
 		b.retireAll(ctx)
 		for dir := b.deleter.next(); dir != "" && ctx.Err() == nil; dir = b.deleter.next() {
 			if err := b.opts.FS.RemoveAll(dir); err != nil {
-				b.log.Error("cannot remove a deleted partition", "dir", dir, "err", err)
+				b.log.Error("cannot remove a deleted partition", slog.String("dir", dir), slog.Any("err", err))
 			}
 		}
 	}

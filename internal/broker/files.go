@@ -33,7 +33,7 @@ func readSmall(files vfs.FS, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	size, err := f.Size()
 	if err != nil {
 		return nil, err
@@ -75,14 +75,13 @@ func writeSynced(files vfs.FS, name string, content []byte) error {
 	return f.Close()
 }
 
-// removeIfThere removes a file, durably; it says whether there was one.
-func removeIfThere(files vfs.FS, name string) (there bool, err error) {
-	err = files.Remove(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+// removeIfThere removes a file, durably, if there is one.
+func removeIfThere(files vfs.FS, name string) error {
+	switch err := files.Remove(name); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
 	}
-	if err != nil {
-		return false, err
-	}
-	return true, files.SyncDir(".")
+	return files.SyncDir(".")
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
@@ -24,7 +25,9 @@ func (b *Broker) replayJournal() (map[journal.Key]batch.Offset, error) {
 	id := randomID()
 	b.journal = journal.New(journal.Options{
 		FS: b.opts.FS, Size: b.opts.JournalBytes, Patience: journalPatience, Log: b.log, Secret: binary.BigEndian.Uint64(id[8:]),
-		Failed: func(owner journal.Owner, err error) { b.syncFailed(owner.(settler).partition, err) },
+		Failed: func(owner journal.Owner, err error) {
+			b.syncFailed(owner.(settler).partition, err) //nolint:errcheck // it owns nothing for others; another type is a bug, which must not hide the failed sync
+		},
 	})
 	if b.opts.JournalBytes > 0 {
 		b.syncer.journal.Store(b.journal)
@@ -34,7 +37,7 @@ func (b *Broker) replayJournal() (map[journal.Key]batch.Offset, error) {
 		there, err := journal.Discard(b.opts.FS)
 		if there {
 			b.log.Warn("journal of an unclean stop is thrown away: another program has opened and closed the directory since",
-				"dir", b.opts.DataDir, "file", journal.File)
+				slog.String("dir", b.opts.DataDir), slog.String("file", journal.File))
 		}
 		return nil, err
 	case !errors.Is(err, fs.ErrNotExist):
@@ -45,11 +48,11 @@ func (b *Broker) replayJournal() (map[journal.Key]batch.Offset, error) {
 		return nil, fmt.Errorf("data directory %s: %w", b.opts.DataDir, err)
 	}
 	for _, damage := range report.Damaged {
-		b.log.Error("journal is damaged: acknowledged records may be lost", "dir", b.opts.DataDir, "err", damage)
+		b.log.Error("journal is damaged: acknowledged records may be lost", slog.String("dir", b.opts.DataDir), slog.Any("err", damage))
 	}
 	if report.There {
-		b.log.Info("journal replayed", "dir", b.opts.DataDir, "frames", report.Frames, "entries", report.Entries, "skipped", report.Skipped,
-			"partitions", len(report.Restored), "bytes", report.Bytes)
+		b.log.Info("journal replayed", slog.String("dir", b.opts.DataDir), slog.Int("frames", report.Frames), slog.Int("entries", report.Entries), slog.Int("skipped", report.Skipped),
+			slog.Int("partitions", len(report.Restored)), slog.Int64("bytes", report.Bytes))
 	}
 	return report.Restored, nil
 }

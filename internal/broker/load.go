@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"slices"
 	"strings"
 
@@ -70,8 +71,8 @@ func (b *Broker) sweep(top *top) error {
 	}
 	if len(strangers) > 0 {
 		slices.Sort(strangers)
-		b.log.Warn("directories that the metadata does not know are left alone", "dir", b.opts.DataDir, "count", len(strangers),
-			"names", strings.Join(strangers[:min(len(strangers), 10)], " "))
+		b.log.Warn("directories that the metadata does not know are left alone", slog.String("dir", b.opts.DataDir), slog.Int("count", len(strangers)),
+			slog.String("names", strings.Join(strangers[:min(len(strangers), 10)], " ")))
 	}
 	return nil
 }
@@ -87,7 +88,7 @@ func (b *Broker) sweepOne(k partitionKey, names map[string]bool, removed map[top
 		return false, nil
 	}
 	if err != nil {
-		b.log.Warn("cannot tell whose directory this is", "dir", dir, "err", err)
+		b.log.Warn("cannot tell whose directory this is", slog.String("dir", dir), slog.Any("err", err))
 		return false, nil
 	}
 	if _, was := removed[id]; !was {

@@ -3,6 +3,7 @@ package broker
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -84,10 +85,10 @@ func (b *Broker) touch(s *slot) (*partition.Partition, error) {
 	f := &failure{fmt.Errorf("%w: %s cannot be opened: %w", kerr.KafkaStorageError, s.id, err)}
 	switch {
 	case !passes(err):
-		b.log.Error("partition is offline: it cannot be opened", "partition", s.id, "dir", s.dir(), "err", err)
+		b.log.Error("partition is offline: it cannot be opened", slog.Any("partition", s.id), slog.String("dir", s.dir()), slog.Any("err", err))
 		s.failed.Store(f)
 	case !s.mu.waits:
-		b.log.Warn("partition cannot be opened now; whoever asks for it next tries again", "partition", s.id, "dir", s.dir(), "err", err)
+		b.log.Warn("partition cannot be opened now; whoever asks for it next tries again", slog.Any("partition", s.id), slog.String("dir", s.dir()), slog.Any("err", err))
 		s.mu.waits = true
 	}
 	return nil, f.err
@@ -162,7 +163,7 @@ func (b *Broker) update(s *slot, p *partition.Partition, image *meta.Image) {
 	s.flushAge.Store(wantsTicks(opts))
 	if placed.Leader == b.opts.NodeID && placed.LeaderEpoch > p.LeaderEpoch() {
 		if err := p.Lead(b.Now(), placed.LeaderEpoch); err != nil {
-			b.log.Error("cannot lead partition", "partition", s.id, "epoch", placed.LeaderEpoch, "err", err)
+			b.log.Error("cannot lead partition", slog.Any("partition", s.id), slog.Any("epoch", placed.LeaderEpoch), slog.Any("err", err))
 		}
 	}
 }

@@ -34,7 +34,7 @@ func takeMarker(files vfs.FS) (clean bool, epoch int64, err error) {
 	if json.Unmarshal(content, &m) != nil {
 		m.BrokerEpoch = noEpoch
 	}
-	_, err = removeIfThere(files, markerFile)
+	err = removeIfThere(files, markerFile)
 	return true, m.BrokerEpoch, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"math"
 	"path"
 	"runtime"
@@ -142,7 +143,7 @@ var metadataKey = partitionKey{topic: topic.ClusterMetadata}
 func (b *Broker) openMetadata(top *top) error {
 	dir := topic.Dir(topic.ClusterMetadata, 0)
 	state, err := controller.LoadSnapshot(b.opts.FS, dir, b.properties.clusterID, b.opts.NodeID, func(err error) {
-		b.log.Warn("metadata snapshot skipped", "err", err)
+		b.log.Warn("metadata snapshot skipped", slog.Any("err", err))
 	})
 	if err != nil {
 		return err
@@ -193,7 +194,7 @@ type top struct {
 func (b *Broker) readTop(lastEpoch int64) (*top, error) {
 	files := b.opts.FS
 	report := func(err error) {
-		b.log.Warn("file in the data directory is damaged", "dir", b.opts.DataDir, "err", err)
+		b.log.Warn("file in the data directory is damaged", slog.String("dir", b.opts.DataDir), slog.Any("err", err))
 	}
 	t := &top{dirs: map[partitionKey]bool{}}
 	for _, c := range []struct {

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 )
@@ -110,7 +111,7 @@ func (b *Broker) maintain(ctx context.Context) {
 			}
 		}
 		if err := p.Maintain(b.Now()); err != nil {
-			b.log.Warn("retention or roll failed", "partition", s.id, "err", err)
+			b.log.Warn("retention or roll failed", slog.Any("partition", s.id), slog.Any("err", err))
 		}
 	}
 }
@@ -130,7 +131,7 @@ func (b *Broker) flushOld(context.Context) {
 		}
 		if p := s.open.Load(); p != nil {
 			if err := p.Maintain(b.Now()); err != nil {
-				b.log.Warn("flush by age failed", "partition", s.id, "err", err)
+				b.log.Warn("flush by age failed", slog.Any("partition", s.id), slog.Any("err", err))
 			}
 		}
 	})
@@ -150,7 +151,7 @@ func (b *Broker) recoverAll(ctx context.Context) {
 	}
 	b.recovering.Store(int64(len(waiting)))
 	if len(waiting) > 0 {
-		b.log.Info("the last run did not stop cleanly: recovering in the background", "partitions", len(waiting))
+		b.log.Info("the last run did not stop cleanly: recovering in the background", slog.Int("partitions", len(waiting)))
 	}
 	work := make(chan *slot)
 	var workers sync.WaitGroup
@@ -171,7 +172,7 @@ func (b *Broker) recoverAll(ctx context.Context) {
 	close(work)
 	workers.Wait()
 	if len(waiting) > 0 && ctx.Err() == nil {
-		b.log.Info("recovery is done", "partitions", len(waiting))
+		b.log.Info("recovery is done", slog.Int("partitions", len(waiting)))
 	}
 }
 
@@ -183,7 +184,7 @@ func (b *Broker) checkpoint() {
 	b.syncIdle()
 	b.turnJournal()
 	if err := b.writeCheckpoints(); err != nil {
-		b.log.Warn("cannot write checkpoints", "dir", b.opts.DataDir, "err", err)
+		b.log.Warn("cannot write checkpoints", slog.String("dir", b.opts.DataDir), slog.Any("err", err))
 	}
 }
 

@@ -46,10 +46,10 @@ func (s *space) check() {
 	switch full := s.full.Load(); {
 	case !full && room.Free < s.low:
 		s.full.Store(true)
-		s.log.Error("disk is nearly full: produces are refused until there is room", "free", room.Free, "limit", s.low, "again", 2*s.low)
+		s.log.Error("disk is nearly full: produces are refused until there is room", slog.Int64("free", room.Free), slog.Int64("limit", s.low), slog.Int64("again", 2*s.low))
 	case full && room.Free >= 2*s.low:
 		s.full.Store(false)
-		s.log.Info("there is room on the disk again: produces are accepted", "free", room.Free)
+		s.log.Info("there is room on the disk again: produces are accepted", slog.Int64("free", room.Free))
 		s.keepReserve()
 	}
 }
@@ -66,9 +66,8 @@ func (s *space) reserveBytes() int64 { return s.low / reservePart }
 
 // makeRoom removes the reserve file when the disk is so full that the start itself could fail.
 func (s *space) makeRoom() error {
-	room, err := s.files.Space()
-	if err != nil || room.Free >= s.reserveBytes() {
-		return nil
+	if room, err := s.files.Space(); err != nil || room.Free >= s.reserveBytes() {
+		return nil //nolint:nilerr // a disk that does not say how full it is is taken for one with room, as in check
 	}
 	if err := s.files.Remove(reserveFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove %s from a full disk: %w", reserveFile, err)
@@ -96,14 +95,13 @@ func (s *space) keepReserve() {
 	}
 	f, err := s.files.OpenFile(reserveFile, os.O_RDWR|os.O_CREATE)
 	if err != nil {
-		s.log.Warn("cannot write the reserve file", "err", err)
+		s.log.Warn("cannot write the reserve file", slog.Any("err", err))
 		return
 	}
-	defer f.Close()
-	if size, err := f.Size(); err == nil && size == s.reserveBytes() {
-		return
+	if size, sizeErr := f.Size(); sizeErr != nil || size != s.reserveBytes() {
+		err = errors.Join(f.Truncate(0), f.Preallocate(s.reserveBytes()))
 	}
-	if err := errors.Join(f.Truncate(0), f.Preallocate(s.reserveBytes())); err != nil {
-		s.log.Warn("cannot write the reserve file", "err", err)
+	if err := errors.Join(err, f.Close()); err != nil {
+		s.log.Warn("cannot write the reserve file", slog.Any("err", err))
 	}
 }

@@ -68,7 +68,7 @@ func TestEveryCallFailsOnce(t *testing.T) {
 		for n := int64(1); n <= calls.Load(); n++ {
 			var hit atomic.Pointer[vfs.Op]
 			mem := vfs.NewMem()
-			fail := vfs.FailNth(n, func(op vfs.Op) bool { return true }, fault)
+			fail := vfs.FailNth(n, func(_ vfs.Op) bool { return true }, fault)
 			a := live(t, vfs.Faulty(mem, func(op vfs.Op) error {
 				err := fail(op)
 				if err != nil {

@@ -60,27 +60,25 @@ func (a *app) report(verb string, r *benchRun) error {
 	took := max(r.end.Sub(r.start).Seconds(), 1e-9)
 	rep := benchReport{Records: r.records.Load(), Bytes: r.bytes.Load(), Seconds: took}
 	rep.RecordsSec, rep.BytesSec = float64(rep.Records)/took, float64(rep.Bytes)/took
-	var latencies string
+	var latencies strings.Builder
 	if r.latency.most.Load() > 0 {
 		rep.LatencyMs = make(map[string]float64)
-		var latenciesSb65 strings.Builder
 		for _, p := range []struct {
 			name string
 			at   float64
 		}{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}, {"max", 1}} {
 			ms := float64(r.latency.percentile(p.at)) / float64(time.Millisecond)
 			rep.LatencyMs[p.name] = ms
-			latenciesSb65.WriteString(fmt.Sprintf("  %s %.2f ms", p.name, ms))
+			fmt.Fprintf(&latencies, "  %s %.2f ms", p.name, ms)
 		}
-		latencies += latenciesSb65.String()
 	}
 	if a.output == "json" {
 		return a.printJSON(rep)
 	}
 	fmt.Fprintf(a.out, "%s %s (%s) in %.2f s: %s records/s, %s/s\n", verb, plural(rep.Records, "record"), size(rep.Bytes), took,
 		humanize.Comma(int64(rep.RecordsSec)), size(int64(rep.BytesSec)))
-	if latencies != "" {
-		fmt.Fprintf(a.out, "latency%s\n", latencies)
+	if latencies.Len() > 0 {
+		fmt.Fprintf(a.out, "latency%s\n", latencies.String())
 	}
 	return nil
 }

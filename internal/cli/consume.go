@@ -98,8 +98,8 @@ func (a *app) consume(ctx context.Context, names []string, f consumeFlags) error
 	}
 	opts := []kgo.Opt{
 		kgo.ConsumePartitions(start), kgo.ConsumeResetOffset(kgo.NoResetOffset()),
-		kgo.KeepControlRecords(),
-	} // a log may end in one
+		kgo.KeepControlRecords(), // a log may end in one
+	}
 	if f.committed {
 		opts = append(opts, kgo.FetchIsolationLevel(kgo.ReadCommitted()))
 	}
@@ -182,7 +182,6 @@ type consumption struct {
 
 func (c *consumption) run(ctx context.Context) error {
 	out := bufio.NewWriterSize(c.out, 64<<10)
-	defer out.Flush()
 	for {
 		fetches, idle := c.poll(ctx)
 		if ctx.Err() != nil {

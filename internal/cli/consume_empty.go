@@ -49,7 +49,10 @@ func (c *consumption) fetch(ctx context.Context, broker int32, id kadm.TopicID, 
 	if err != nil {
 		return nil, err
 	}
-	r := resp.(*kmsg.FetchResponse)
+	r, ok := resp.(*kmsg.FetchResponse)
+	if !ok {
+		return nil, fmt.Errorf("the broker answered a fetch with a %T", resp)
+	}
 	if err := kerr.ErrorForCode(r.ErrorCode); err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func scanLog(name string, fn func(pos int64, b batch.Batch) error) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	info, err := f.Stat()
 	if err != nil {
 		return err

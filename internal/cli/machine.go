@@ -18,7 +18,7 @@ const gcPercent = 400
 // useMachine fits the Go runtime to the memory and the descriptors there are, unless GOMEMLIMIT or GOGC say otherwise.
 func (a *app) useMachine(logger *slog.Logger) {
 	if files, err := raiseFiles(); err == nil {
-		logger.Debug("descriptors", "limit", files)
+		logger.Debug("descriptors", slog.Uint64("limit", files))
 	}
 	if a.getenv("GOGC", "") == "" {
 		debug.SetGCPercent(gcPercent)
@@ -29,7 +29,7 @@ func (a *app) useMachine(logger *slog.Logger) {
 	if total := machineMemory(os.ReadFile); total > 0 {
 		// Half: the rest is for the page cache, where records are read from.
 		debug.SetMemoryLimit(total / 2)
-		logger.Debug("memory", "there_is", humanize.IBytes(uint64(total)), "limit", humanize.IBytes(uint64(total/2)))
+		logger.Debug("memory", slog.String("there_is", humanize.IBytes(uint64(total))), slog.String("limit", humanize.IBytes(uint64(total/2))))
 	}
 }
 

@@ -50,12 +50,17 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, environ []st
 }
 
 func (a *app) run(ctx context.Context, args []string) int {
+	out := &printer{w: a.out}
+	a.out = out
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(a.stdin)
 	root.SetOut(a.out)
 	root.SetErr(a.errOut)
 	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil && out.err != nil {
+		err = fmt.Errorf("the output is not complete: %w", out.err)
+	}
 	if err == nil {
 		return exitDone
 	}

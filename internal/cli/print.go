@@ -63,6 +63,20 @@ func (a *app) say(format string, args ...any) {
 	}
 }
 
+// printer writes to w until that fails, so that a command need not look at each line that it prints: run reports the error at the end.
+// It is for one goroutine.
+type printer struct {
+	w   io.Writer
+	err error // the first; nothing is written after it
+}
+
+func (p *printer) Write(b []byte) (n int, err error) {
+	if p.err == nil {
+		n, p.err = p.w.Write(b)
+	}
+	return n, p.err
+}
+
 // isTerminal reports whether w is one.
 func isTerminal(w any) bool {
 	f, ok := w.(*os.File)

@@ -110,7 +110,7 @@ func (a *app) produce(ctx context.Context, topic string, f produceFlags, hasKey 
 	if err != nil {
 		return err
 	}
-	defer input.Close()
+	defer func() { _ = input.Close() }() // it was only read
 	client, err := a.client(ctx, append(opts, kgo.DefaultProduceTopic(topic))...)
 	if err != nil {
 		return err

@@ -114,7 +114,7 @@ func (f *followed) rotated() bool {
 	if err != nil {
 		return false
 	}
-	f.file.Close()
+	_ = f.file.Close() // it was only read
 	f.file, f.pos = file, 0
 	return true
 }

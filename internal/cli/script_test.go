@@ -61,7 +61,7 @@ type process struct {
 	addr chan [2]string
 }
 
-func runBroker(ts *testscript.TestScript, neg bool, args []string) {
+func runBroker(ts *testscript.TestScript, _ bool, args []string) {
 	settings := make(map[string]string)
 	for _, pair := range args {
 		key, text, _ := strings.Cut(pair, "=")
@@ -74,7 +74,7 @@ func runBroker(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("ADMIN", s.AdminAddr())
 }
 
-func serve(ts *testscript.TestScript, neg bool, args []string) {
+func serve(ts *testscript.TestScript, _ bool, args []string) {
 	p := &process{cmd: exec.Command("ottla", append([]string{"start"}, args[1:]...)...), done: make(chan struct{}), addr: make(chan [2]string, 1)}
 	path, err := exec.LookPath("ottla")
 	ts.Check(err)
@@ -116,11 +116,11 @@ func (p *process) read(lines *bufio.Scanner) {
 
 var signals = map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "KILL": syscall.SIGKILL}
 
-func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
+func sendSignal(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(ts.Value(serversKey{}).(servers)[args[0]].cmd.Process.Signal(signals[args[1]]))
 }
 
-func finish(ts *testscript.TestScript, neg bool, args []string) {
+func finish(ts *testscript.TestScript, _ bool, args []string) {
 	p := ts.Value(serversKey{}).(servers)[args[0]]
 	select {
 	case <-p.done:
@@ -134,7 +134,7 @@ func finish(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-func keep(ts *testscript.TestScript, neg bool, args []string) {
+func keep(ts *testscript.TestScript, _ bool, args []string) {
 	m := regexp.MustCompile("(?m)" + args[1]).FindStringSubmatch(ts.ReadFile("stdout"))
 	if m == nil {
 		ts.Fatalf("stdout has nothing like %s", args[1])

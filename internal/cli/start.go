@@ -104,7 +104,7 @@ func (a *app) serve(ctx context.Context, server *ottla.Server, logger *slog.Logg
 		return errors.Join(server.Err(), server.Close())
 	case <-ctx.Done():
 	case s := <-a.interrupt:
-		logger.Info("stopping; the same signal again stops at once", "signal", s.String())
+		logger.Info("stopping; the same signal again stops at once", slog.String("signal", s.String()))
 	}
 	err := a.stop(server.Close)
 	if err == nil {
@@ -175,8 +175,8 @@ func (a *app) banner(server *ottla.Server, c *config.Config) {
 
 // reachable turns an address that listens everywhere into one to connect to.
 func reachable(addr string) string {
-	for _, any := range []string{"0.0.0.0:", "[::]:"} {
-		if port, ok := strings.CutPrefix(addr, any); ok {
+	for _, all := range []string{"0.0.0.0:", "[::]:"} {
+		if port, ok := strings.CutPrefix(addr, all); ok {
 			return "127.0.0.1:" + port
 		}
 	}

@@ -198,7 +198,7 @@ func TestEnvRule(t *testing.T) {
 func FuzzFile(f *testing.F) {
 	f.Add("a=b\\\n c\n#x\\\ny: z")
 	f.Add("num.partitions=1\rlisteners=\\u0041")
-	f.Fuzz(func(t *testing.T, text string) {
+	f.Fuzz(func(_ *testing.T, text string) {
 		c, err := Load(Input{File: "f", Text: text})
 		if err == nil {
 			_, _, _, _ = c.Listeners()

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,7 @@ import (
 func TestResolve(t *testing.T) {
 	t.Parallel()
 	c := load(t, Input{})
-	const most = time.Duration(1<<63-1) / time.Millisecond * time.Millisecond
+	most := time.Duration(math.MaxInt64).Truncate(time.Millisecond)
 	want := partition.Options{
 		Log: log.Options{
 			SegmentBytes: 1 << 30, SegmentAge: 168 * time.Hour, IndexInterval: 4096, IndexBytesMax: 10 << 20,
@@ -154,12 +155,11 @@ func TestListeners(t *testing.T) {
 		if err != nil || addresses(listen) != tt.listen || addresses(advertise) != tt.advertise {
 			t.Errorf("%s: got %q, %q, %v", tt.name, addresses(listen), addresses(advertise), err)
 		}
-		text := ""
-		var textSb148 strings.Builder
+		var all strings.Builder
 		for _, n := range notices {
-			textSb148.WriteString(n.Text)
+			all.WriteString(n.Text)
 		}
-		text += textSb148.String()
+		text := all.String()
 		if (tt.notice == "") != (text == "") || !strings.Contains(text, tt.notice) {
 			t.Errorf("%s: notices %q, want %q", tt.name, text, tt.notice)
 		}

@@ -91,6 +91,7 @@ func (t Type) allowed(text string) string {
 		if items := splitList(text); slices.Contains(items, "") {
 			return "a comma-separated list without empty items"
 		}
+	case String, Class, Password: // any text
 	}
 	return ""
 }

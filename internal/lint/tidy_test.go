@@ -124,7 +124,7 @@ func TestDocs(t *testing.T) {
 // TestHandlerHeaders checks that each API's file opens with what it serves and how it differs from Kafka.
 func TestHandlerHeaders(t *testing.T) {
 	t.Parallel()
-	paths, err := filepath.Glob(filepath.Join(root, "internal/api/[0-9][0-9]_*.go"))
+	paths, err := filepath.Glob(filepath.Join(root, "internal", "api", "[0-9][0-9]_*.go"))
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no handlers found: %v", err)
 	}

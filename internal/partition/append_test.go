@@ -181,7 +181,7 @@ func TestFailedWriteIsFinal(t *testing.T) {
 	mem, syncer := newFS(t), &dirtied{}
 	fs := vfs.Faulty(mem, func(op vfs.Op) error {
 		if fail && op.Kind == vfs.OpWrite && strings.HasSuffix(op.Name, ".log") {
-			return &vfs.ShortWrite{N: 30, Err: syscall.EIO}
+			return &vfs.ShortWriteError{N: 30, Err: syscall.EIO}
 		}
 		return nil
 	})

@@ -1,8 +1,9 @@
 package partition
 
 import (
+	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"path"
 	"strings"
 
@@ -21,13 +22,13 @@ const metadataMax = 256
 
 // checkMetadata compares the directory's topic id with id. It is false if the file is to be written. A topic without
 // id is not checked.
-func checkMetadata(fs vfs.FS, dir string, id ID) (present bool, err error) {
+func checkMetadata(files vfs.FS, dir string, id ID) (present bool, err error) {
 	if id.TopicID == (topic.ID{}) {
 		return true, nil
 	}
 	name := path.Join(dir, metadataFile)
-	text, err := readFile(fs, name, metadataMax)
-	if os.IsNotExist(err) {
+	text, err := readFile(files, name, metadataMax)
+	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {

@@ -3,11 +3,12 @@ package partition
 import (
 	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/ottla-io/ottla/internal/partition/producers"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
@@ -140,20 +141,20 @@ func (p *Partition) writeSnapshotLocked(at batch.Offset, durable bool) error {
 }
 
 // removeFile removes name, which may be gone already.
-func removeFile(fs vfs.FS, name string) error {
-	if err := fs.Remove(name); err != nil && !os.IsNotExist(err) {
+func removeFile(files vfs.FS, name string) error {
+	if err := files.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove %s: %w", name, err)
 	}
 	return nil
 }
 
 // readFile reads a side file of at most limit bytes.
-func readFile(fs vfs.FS, name string, limit int64) ([]byte, error) {
-	f, err := fs.OpenFile(name, os.O_RDONLY)
+func readFile(files vfs.FS, name string, limit int64) ([]byte, error) {
+	f, err := files.OpenFile(name, syscall.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	size, err := f.Size()
 	if err != nil {
 		return nil, err
@@ -170,8 +171,8 @@ func readFile(fs vfs.FS, name string, limit int64) ([]byte, error) {
 }
 
 // writeFile makes data the content of name; durable syncs it, but not its directory entry.
-func writeFile(fs vfs.FS, name string, data []byte, durable bool) error {
-	f, err := fs.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
+func writeFile(files vfs.FS, name string, data []byte, durable bool) error {
+	f, err := files.OpenFile(name, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_TRUNC)
 	if err != nil {
 		return fmt.Errorf("create %s: %w", name, err)
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"log/slog"
 	"net"
 	"net/netip"
 	"sync"
@@ -17,7 +18,7 @@ const (
 // Serve accepts connections of a listener, which name names in Kafka's way, until Close; it returns nil then. Connections outlive it.
 func (s *Server) Serve(name string, l net.Listener) error {
 	if !s.addListener(l) {
-		l.Close()
+		_ = l.Close() // it never accepted
 		return nil
 	}
 	var pause time.Duration
@@ -31,7 +32,7 @@ func (s *Server) Serve(name string, l net.Listener) error {
 			return nil
 		default:
 			if pause == 0 {
-				s.opts.Log.Warn("cannot accept connections, trying again", "listener", name, "err", err)
+				s.opts.Log.Warn("cannot accept connections, trying again", slog.String("listener", name), slog.Any("err", err))
 			}
 			pause = min(max(pause*2, acceptPause), acceptPauseMax)
 			select {
@@ -46,15 +47,15 @@ func (s *Server) Serve(name string, l net.Listener) error {
 func (s *Server) accept(name string, nc net.Conn) {
 	ip := addrPort(nc.RemoteAddr()).Addr()
 	if reason := s.crowd.enter(ip); reason != "" {
-		s.opts.Log.Debug("connection refused", "listener", name, "remote", nc.RemoteAddr(), "limit", reason)
+		s.opts.Log.Debug("connection refused", slog.String("listener", name), slog.Any("remote", nc.RemoteAddr()), slog.String("limit", reason))
 		s.opts.Observer.Refused(name, reason)
-		nc.Close()
+		_ = nc.Close() // nothing was sent
 		return
 	}
 	c := newConn(s, name, nc)
 	if !s.add(c) {
 		s.crowd.leave(ip)
-		nc.Close()
+		_ = nc.Close() // nothing was sent
 		return
 	}
 	s.opts.Observer.Connections(name, 1)

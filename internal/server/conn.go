@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"sync/atomic"
@@ -108,12 +109,12 @@ func (c *conn) report(err error) {
 	case errors.Is(err, io.EOF) || errors.Is(err, errClosed) || errors.Is(err, net.ErrClosed):
 		return
 	case !isFault:
-		c.srv.opts.Log.Debug("connection ended", "listener", c.info.Listener, "remote", c.info.Remote, "err", err)
+		c.srv.opts.Log.Debug("connection ended", slog.String("listener", c.info.Listener), slog.Any("remote", c.info.Remote), slog.Any("err", err))
 		return
 	case f.reason == "idle":
-		c.srv.opts.Log.Debug("connection closed", "listener", c.info.Listener, "remote", c.info.Remote, "reason", err)
+		c.srv.opts.Log.Debug("connection closed", slog.String("listener", c.info.Listener), slog.Any("remote", c.info.Remote), slog.Any("reason", err))
 	default:
-		c.srv.opts.Log.Info("connection closed", "listener", c.info.Listener, "remote", c.info.Remote, "reason", err)
+		c.srv.opts.Log.Info("connection closed", slog.String("listener", c.info.Listener), slog.Any("remote", c.info.Remote), slog.Any("reason", err))
 	}
 	c.srv.opts.Observer.Refused(c.info.Listener, f.reason)
 }

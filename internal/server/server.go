@@ -166,7 +166,7 @@ func (s *Server) stop() []*conn {
 		close(s.closing)
 	}
 	for l := range s.mu.listeners {
-		l.Close()
+		_ = l.Close() // the process has no use for it either way
 	}
 	clear(s.mu.listeners)
 	conns := make([]*conn, 0, len(s.mu.conns))

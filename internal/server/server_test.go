@@ -38,7 +38,7 @@ func onBoth(t *testing.T, opts Options, test func(t *testing.T, h *stub, c net.C
 
 func TestRepliesInOrder(t *testing.T) {
 	t.Parallel()
-	onBoth(t, Options{}, func(t *testing.T, h *stub, c net.Conn) {
+	onBoth(t, Options{}, func(t *testing.T, _ *stub, c net.Conn) {
 		var frames [][]byte
 		var ids []int32
 		for id := range int32(500) {
@@ -80,7 +80,7 @@ func TestDrain(t *testing.T) {
 // TestLargeFrames: frames far larger than the read buffer, after a first request (until then they are bounded).
 func TestLargeFrames(t *testing.T) {
 	t.Parallel()
-	onBoth(t, Options{QueuedMaxBytes: 4 << 20}, func(t *testing.T, h *stub, c net.Conn) {
+	onBoth(t, Options{QueuedMaxBytes: 4 << 20}, func(t *testing.T, _ *stub, c net.Conn) {
 		send(c, metadataFrame(0))
 		expectReplies(t, c, 0)
 		for id := range int32(6) {
@@ -153,7 +153,7 @@ func TestQueueBound(t *testing.T) {
 
 func TestNoReply(t *testing.T) {
 	t.Parallel()
-	onBoth(t, Options{}, func(t *testing.T, h *stub, c net.Conn) {
+	onBoth(t, Options{}, func(t *testing.T, _ *stub, c net.Conn) {
 		send(c, produceFrame(1, []byte{noReply}), produceFrame(2, nil), produceFrame(3, []byte{noReply}), metadataFrame(4))
 		expectReplies(t, c, 2, 4)
 	})
@@ -213,14 +213,14 @@ func TestHostile(t *testing.T) {
 	for name, bad := range hostile {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onBoth(t, Options{}, func(t *testing.T, h *stub, c net.Conn) {
+			onBoth(t, Options{}, func(t *testing.T, _ *stub, c net.Conn) {
 				send(c, bad)
 				rest := expectEnd(t, c)
 				if isHTTP := strings.HasPrefix(string(rest), "HTTP/1.1 400"); isHTTP != (name == "http") {
 					t.Errorf("the answer is %q", rest)
 				}
 			})
-			onBoth(t, Options{}, func(t *testing.T, h *stub, c net.Conn) {
+			onBoth(t, Options{}, func(t *testing.T, _ *stub, c net.Conn) {
 				send(c, metadataFrame(1), produceFrame(2, nil), bad)
 				expectReplies(t, c, 1, 2)
 				expectEnd(t, c)
@@ -239,7 +239,7 @@ func TestHostile(t *testing.T) {
 // TestApiVersionsOfTheFuture: traps.md trap 1, an unknown version of ApiVersions is the handler's to answer, not a fault.
 func TestApiVersionsOfTheFuture(t *testing.T) {
 	t.Parallel()
-	onBoth(t, Options{}, func(t *testing.T, h *stub, c net.Conn) {
+	onBoth(t, Options{}, func(t *testing.T, _ *stub, c net.Conn) {
 		send(c, frame(18, 99, 7, []byte{1, 2, 3}))
 		expectReplies(t, c, 7)
 	})
@@ -249,7 +249,7 @@ func TestApiVersionsOfTheFuture(t *testing.T) {
 // a broker that it was told of by another.
 func TestFreshFrameLimit(t *testing.T) {
 	t.Parallel()
-	onBoth(t, Options{MaxFrame: 1 << 20}, func(t *testing.T, h *stub, c net.Conn) {
+	onBoth(t, Options{MaxFrame: 1 << 20}, func(t *testing.T, _ *stub, c net.Conn) {
 		send(c, metadataLike(1, freshFrameMax))
 		expectReplies(t, c, 1)
 		send(c, metadataLike(2, 1<<20))
@@ -257,11 +257,11 @@ func TestFreshFrameLimit(t *testing.T) {
 		send(c, metadataLike(3, 1<<20+1))
 		expectEnd(t, c)
 	})
-	onBoth(t, Options{}, func(t *testing.T, h *stub, c net.Conn) {
+	onBoth(t, Options{}, func(t *testing.T, _ *stub, c net.Conn) {
 		send(c, metadataLike(1, freshFrameMax+1))
 		expectEnd(t, c)
 	})
-	onBoth(t, Options{}, func(t *testing.T, h *stub, c net.Conn) {
+	onBoth(t, Options{}, func(t *testing.T, _ *stub, c net.Conn) {
 		send(c, produceFrame(1, make([]byte, 3<<20)))
 		expectReplies(t, c, 1)
 	})
@@ -277,21 +277,7 @@ func TestFreshMemory(t *testing.T) {
 	t.Parallel()
 	whole := produceFrame(1, make([]byte, 20<<20))
 	for sent, most := range map[int]int{4: smallBuffer, 2000: smallBuffer, 100_000: readBuffer, 400_000: freeBuffer, 3_000_000: 8<<20 + bufferSlack} {
-		client, served := net.Pipe()
-		defer client.Close()
-		c := newConn(New(Options{Handler: newStub(), Log: quiet()}), "PLAINTEXT", served)
-		for at := 0; at < sent; {
-			c.in.lend()
-			if err := c.room(); err != nil {
-				t.Fatal(err)
-			}
-			n := copy(c.in.space(), whole[at:min(sent, at+10_000)])
-			c.in.w, at = c.in.w+n, at+n
-			if frame, err := c.in.next(c.srv.opts.MaxFrame); frame != nil || err != nil || c.in.checkFresh() != nil {
-				t.Fatalf("frame of %d bytes, error %v", len(frame), err)
-			}
-			c.in.shrink()
-		}
+		c := takeFresh(t, whole, sent)
 		if held := len(c.in.buf.b); held > most {
 			t.Errorf("after %d bytes the connection holds %d", sent, held)
 		}
@@ -303,6 +289,27 @@ func TestFreshMemory(t *testing.T) {
 			t.Errorf("after the end %d bytes are charged", c.srv.budget.mu.used)
 		}
 	}
+}
+
+// takeFresh is a new connection that has read sent bytes of its first frame.
+func takeFresh(t *testing.T, whole []byte, sent int) *conn {
+	t.Helper()
+	client, served := net.Pipe()
+	t.Cleanup(func() { client.Close() })
+	c := newConn(New(Options{Handler: newStub(), Log: quiet()}), "PLAINTEXT", served)
+	for at := 0; at < sent; {
+		c.in.lend()
+		if err := c.room(); err != nil {
+			t.Fatal(err)
+		}
+		n := copy(c.in.space(), whole[at:min(sent, at+10_000)])
+		c.in.w, at = c.in.w+n, at+n
+		if frame, err := c.in.next(c.srv.opts.MaxFrame); frame != nil || err != nil || c.in.checkFresh() != nil {
+			t.Fatalf("frame of %d bytes, error %v", len(frame), err)
+		}
+		c.in.shrink()
+	}
+	return c
 }
 
 // TestSlowLoris: a client that sends a frame a byte at a time is closed in time, whatever it trickles.
@@ -455,7 +462,7 @@ func TestPeerGone(t *testing.T) {
 // TestHalfFrames: frames cut at every byte come out whole.
 func TestHalfFrames(t *testing.T) {
 	t.Parallel()
-	onBoth(t, Options{}, func(t *testing.T, h *stub, c net.Conn) {
+	onBoth(t, Options{}, func(t *testing.T, _ *stub, c net.Conn) {
 		both := append(produceFrame(1, []byte("abc")), metadataFrame(2)...)
 		for cut := range both {
 			if _, err := c.Write(both[:cut]); err != nil {

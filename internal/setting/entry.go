@@ -62,6 +62,7 @@ func plain(typ kmsg.ConfigType, text string) string {
 		return strings.ToLower(strings.TrimSpace(text))
 	case kmsg.ConfigTypeInt, kmsg.ConfigTypeShort, kmsg.ConfigTypeLong, kmsg.ConfigTypeDouble:
 		return strings.TrimSpace(text)
+	case kmsg.ConfigTypeString, kmsg.ConfigTypeClass, kmsg.ConfigTypePassword, kmsg.ConfigTypeUnknown: // as it is
 	}
 	return text
 }

@@ -94,6 +94,7 @@ func (s *groupSetting) allowed(text string) string {
 		if !strings.EqualFold(text, "true") && !strings.EqualFold(text, "false") {
 			return "true or false"
 		}
+	default: // the others are texts, and have checks of their own
 	}
 	return ""
 }

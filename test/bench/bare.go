@@ -130,15 +130,11 @@ func appendReply(dst, frame []byte) []byte {
 	dst = append(dst, frame[8:12]...)               // correlation
 	dst = append(dst, 0, 2, byte(len(topicName)+1)) // tags, one topic
 	dst = append(dst, topicName...)
-	dst = append(dst, 2)          // one partition
-	dst = append(dst, 0, 0, 0, 0) // index
-	dst = append(dst, 0, 0)       // no error
+	dst = append(dst, 2, 0, 0, 0, 0, 0, 0) // one partition, its index, no error
 	dst = binary.BigEndian.AppendUint64(dst, 0)
 	dst = binary.BigEndian.AppendUint64(dst, ^uint64(0)) // no append time
 	dst = binary.BigEndian.AppendUint64(dst, 0)
-	dst = append(dst, 1, 0, 0)       // no record errors, no message, tags
-	dst = append(dst, 0)             // topic's tags
-	dst = append(dst, 0, 0, 0, 0, 0) // throttle, tags
+	dst = append(dst, 1, 0, 0, 0, 0, 0, 0, 0, 0) // no record errors, no message, tags, topic's tags, throttle, tags
 	binary.BigEndian.PutUint32(dst[start:], uint32(len(dst)-start-4))
 	return dst
 }

@@ -152,8 +152,7 @@ func appendFetched(dst, frame, records []byte) []byte {
 	start := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
 	dst = append(dst, frame[8:12]...)
-	dst = append(dst, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0) // throttle, error, session
-	dst = append(dst, 0, 0, 0, 1, 0, byte(len(topicName)))
+	dst = append(dst, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, byte(len(topicName))) // throttle, error, session, topics
 	dst = append(dst, topicName...)
 	dst = append(dst, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0) // partitions, index, error
 	dst = append(dst, make([]byte, 24)...)          // high watermark, last stable, log start

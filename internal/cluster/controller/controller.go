@@ -102,7 +102,7 @@ func (c *Controller) Healthy() error {
 }
 
 // Execute decides cmd, commits what it writes and returns its result when the new Image is out. Errors: the command's own
-// (a *meta.Refusal), or KAFKA_STORAGE_ERROR, wrapped.
+// (a *meta.RefusalError), or KAFKA_STORAGE_ERROR, wrapped.
 func Execute[R any](ctx context.Context, c *Controller, cmd meta.Command[R]) (R, error) {
 	return execute(ctx, c, func(batch.Offset) meta.Command[R] { return cmd })
 }

@@ -17,7 +17,7 @@ type Log interface {
 	Sync() (batch.Offset, error)
 	Start() batch.Offset
 	End() batch.Offset
-	Read(from, limit batch.Offset, max int, whole bool) (log.Range, error)
+	Read(from, limit batch.Offset, most int, whole bool) (log.Range, error)
 	LatestEpoch() batch.Epoch
 }
 

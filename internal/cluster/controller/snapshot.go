@@ -113,7 +113,7 @@ func readFile(files vfs.FS, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	size, err := f.Size()
 	if err != nil {
 		return nil, err

@@ -22,21 +22,20 @@ type AdoptTopic struct {
 }
 
 func (c AdoptTopic) decide(s *State) ([]Record, struct{}, error) {
-	none := struct{}{}
 	if err := topic.Check(c.Topic.Name); err != nil {
-		return nil, none, &Refusal{Code: kerr.InvalidTopicException, Reason: err.Error()}
+		return nil, struct{}{}, &RefusalError{Code: kerr.InvalidTopicException, Reason: err.Error()}
 	}
 	if s.topicNamed(c.Topic.Name) != nil || s.topicByID(c.Topic.ID) != nil {
-		return nil, none, nil
+		return nil, struct{}{}, nil
 	}
 	records := []Record{TopicRecord{Name: c.Topic.Name, ID: c.Topic.ID}}
 	for i, epoch := range c.Topic.Epochs {
 		p, err := s.assign(int32(i), []int32{c.Broker}, 1)
 		if err != nil {
-			return nil, none, err
+			return nil, struct{}{}, err
 		}
 		p.LeaderEpoch = epoch + 1
 		records = append(records, PartitionRecord{Index: int32(i), TopicID: c.Topic.ID, Partition: p})
 	}
-	return records, none, nil
+	return records, struct{}{}, nil
 }

@@ -126,7 +126,7 @@ func (s *State) checkResource(r Resource) error {
 	switch r.Type {
 	case ResourceTopic:
 		if s.topicNamed(r.Name) == nil {
-			return &Refusal{Code: kerr.UnknownTopicOrPartition, Reason: "The topic '" + r.Name + "' does not exist."}
+			return &RefusalError{Code: kerr.UnknownTopicOrPartition, Reason: "The topic '" + r.Name + "' does not exist."}
 		}
 	case ResourceBroker, ResourceClientMetrics:
 	case ResourceGroup:

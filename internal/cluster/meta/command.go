@@ -38,14 +38,14 @@ func tooMany(records []Record) error {
 		MaxRecords, len(records))
 }
 
-// Refusal is a protocol error with its reason. errors.As finds the code, Error is what the client is told.
-type Refusal struct {
+// RefusalError is a protocol error with its reason. errors.As finds the code, Error is what the client is told.
+type RefusalError struct {
 	Code   *kerr.Error
 	Reason string
 }
 
 // Error is the reason, or Kafka's own words for the code where there is none.
-func (r *Refusal) Error() string {
+func (r *RefusalError) Error() string {
 	if r.Reason == "" {
 		return r.Code.Description
 	}
@@ -53,14 +53,14 @@ func (r *Refusal) Error() string {
 }
 
 // Unwrap is the code.
-func (r *Refusal) Unwrap() error { return r.Code }
+func (r *RefusalError) Unwrap() error { return r.Code }
 
 func refuse(code *kerr.Error, format string, args ...any) error {
-	return &Refusal{Code: code, Reason: fmt.Sprintf(format, args...)}
+	return &RefusalError{Code: code, Reason: fmt.Sprintf(format, args...)}
 }
 
 // errDuplicate refuses what a request names more than once; Kafka does none of them then.
-var errDuplicate error = &Refusal{Code: kerr.InvalidRequest, Reason: "Duplicate topic name."}
+var errDuplicate error = &RefusalError{Code: kerr.InvalidRequest, Reason: "Duplicate topic name."}
 
 // repeated finds the keys that stand more than once in list.
 func repeated[T any, K comparable](list []T, key func(T) K) map[K]bool {
@@ -77,7 +77,7 @@ func repeated[T any, K comparable](list []T, key func(T) K) map[K]bool {
 type TopicResult struct {
 	Name string
 	ID   [16]byte
-	// Err is nil or a *Refusal.
+	// Err is nil or a *RefusalError.
 	Err error
 	// Partitions, ReplicationFactor and Configs say how a topic was created.
 	Partitions        int32
@@ -88,7 +88,7 @@ type TopicResult struct {
 // ResourceResult is what became of one resource of a request.
 type ResourceResult struct {
 	Resource Resource
-	// Err is nil or a *Refusal.
+	// Err is nil or a *RefusalError.
 	Err error
 }
 

@@ -46,7 +46,7 @@ func (c CreatePartitions) decide(s *State) ([]Record, []TopicResult, error) {
 func (s *State) grow(m MorePartitions) ([]Record, error) {
 	t := s.topicNamed(m.Topic)
 	if t == nil {
-		return nil, &Refusal{Code: kerr.UnknownTopicOrPartition}
+		return nil, &RefusalError{Code: kerr.UnknownTopicOrPartition}
 	}
 	have := int32(len(t.Partitions))
 	if have == 0 {

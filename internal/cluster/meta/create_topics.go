@@ -94,7 +94,7 @@ func (c CreateTopics) decideOne(s *State, t NewTopic, taken map[string]string) (
 func (c CreateTopics) checkName(s *State, name string, taken map[string]string) error {
 	if err := topic.Check(name); err != nil {
 		reason := strings.TrimSuffix(err.Error(), ": "+kerr.InvalidTopicException.Error())
-		return &Refusal{Code: kerr.InvalidTopicException, Reason: reason}
+		return &RefusalError{Code: kerr.InvalidTopicException, Reason: reason}
 	}
 	if name == topic.ClusterMetadata {
 		return refuse(kerr.InvalidTopicException, "Topic name is invalid: %q is the metadata log's own", name)
@@ -186,7 +186,7 @@ func placeByHand(s *State, t NewTopic) ([]Partition, error) {
 // unify is the name as a metric would have it (Kafka's Topic.unifyCollisionChars).
 func unify(name string) string { return strings.ReplaceAll(name, ".", "_") }
 
-// validate checks configs against schema; the error is a *Refusal.
+// validate checks configs against schema; the error is a *RefusalError.
 func validate(schema ConfigSchema, r Resource, configs map[string]string) error {
 	if schema == nil {
 		return nil

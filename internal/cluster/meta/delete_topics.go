@@ -34,18 +34,18 @@ func (c DeleteTopics) decide(s *State) ([]Record, []TopicResult, error) {
 	return records, results, nil
 }
 
-// resolve finds what ref names; the error is a *Refusal.
+// resolve finds what ref names; the error is a *RefusalError.
 func (s *State) resolve(ref TopicRef) (*Topic, error) {
 	if ref.Name != "" {
 		if t := s.topicNamed(ref.Name); t != nil {
 			return t, nil
 		}
-		return nil, &Refusal{Code: kerr.UnknownTopicOrPartition}
+		return nil, &RefusalError{Code: kerr.UnknownTopicOrPartition}
 	}
 	if t := s.topicByID(ref.ID); t != nil {
 		return t, nil
 	}
-	return nil, &Refusal{Code: kerr.UnknownTopicID}
+	return nil, &RefusalError{Code: kerr.UnknownTopicID}
 }
 
 // idOf is the id of the topic that ref names; the zero id if there is none.

@@ -113,7 +113,7 @@ func (sc *script) run(t *testing.T, d *datadriven.TestData) string {
 }
 
 // execute decides c, prints what it says, and applies its records.
-func execute[R any](sc *script, out *strings.Builder, c Command[R], print func(R)) {
+func execute[R any](sc *script, out *strings.Builder, c Command[R], show func(R)) {
 	before := sc.state.Version()
 	records, result, err := Decide(sc.state, c)
 	if sc.state.Version() != before {
@@ -123,7 +123,7 @@ func execute[R any](sc *script, out *strings.Builder, c Command[R], print func(R
 		fmt.Fprintln(out, "error:", told(err))
 		return
 	}
-	print(result)
+	show(result)
 	for _, r := range records {
 		offset := sc.state.Version() + 1
 		fmt.Fprintf(out, "  %d %s\n", offset, describe(r))

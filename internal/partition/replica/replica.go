@@ -22,13 +22,13 @@ type Input interface{ input() }
 type (
 	// Lead makes this replica the leader at Epoch.
 	Lead struct{ Epoch batch.Epoch }
-	// Appended: the log ends at End now.
+	// Appended says that the log ends at End now.
 	Appended struct{ End batch.Offset }
-	// Synced: everything below End is durable here.
+	// Synced says that everything below End is durable here.
 	Synced struct{ End batch.Offset }
 	// Configure changes the settings.
 	Configure struct{ Options Options }
-	// Tick: nothing but time has passed; flush.ms asks for it now and then.
+	// Tick says that nothing but time has passed; flush.ms asks for it now and then.
 	Tick struct{}
 )
 

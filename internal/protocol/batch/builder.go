@@ -121,7 +121,8 @@ func (w *Builder) Append(r Record) {
 	b = binary.AppendVarint(b, delta)
 	b = appendNullable(b, r.Key)
 	b = appendNullable(b, r.Value)
-	w.plain = append(b, headers...)
+	b = append(b, headers...)
+	w.plain = b
 	w.last, w.count, w.max = delta, w.count+1, max(w.max, r.Timestamp)
 }
 

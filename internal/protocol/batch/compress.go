@@ -24,6 +24,7 @@ func CheckLevel(codec Codec, level int) error {
 		low, high = 1, 17
 	case CodecZstd:
 		low, high = -131072, 22
+	case CodecNone, CodecSnappy, CodecProducer: // have no levels
 	}
 	if level != DefaultLevel && (level < low || level > high) {
 		return fmt.Errorf("%v level is %d, expected %d to %d", codec, level, low, high)
@@ -47,6 +48,7 @@ func Compress(dst []byte, codec Codec, level int, src []byte) ([]byte, error) {
 		return appendLZ4(dst, level, src)
 	case CodecZstd:
 		return appendZstd(dst, level, src), nil
+	case CodecProducer: // is no codec
 	}
 	return dst, fmt.Errorf("cannot compress with %v", codec)
 }

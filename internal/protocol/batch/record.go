@@ -116,6 +116,7 @@ func (f flaw) String() string {
 		return "its fields end before its declared size"
 	case flawDelta:
 		return "its offset delta is out of order"
+	case flawNone:
 	}
 	return "nothing"
 }

@@ -37,7 +37,8 @@ func unsnappy(dst, src []byte, bound int) ([]byte, error) {
 		return nil, err
 	}
 	dst = slices.Grow(dst, min(total, bound))
-	for block, rest := []byte(nil), src; len(rest) > 0; {
+	for rest := src; len(rest) > 0; {
+		var block []byte
 		if block, rest, err = nextXerial(rest); err != nil {
 			return nil, err
 		}
@@ -69,7 +70,8 @@ func nextXerial(src []byte) (block, rest []byte, err error) {
 
 // xerialLen is what the blocks of src claim to decode to, so that room is made once.
 func xerialLen(src []byte) (total int, err error) {
-	for block, rest := []byte(nil), src; len(rest) > 0; {
+	for rest := src; len(rest) > 0; {
+		var block []byte
 		if block, rest, err = nextXerial(rest); err != nil {
 			return 0, err
 		}

@@ -196,7 +196,7 @@ func (s *skimmer) array(f *field) {
 // optional walks a struct that may be absent, which one byte tells: -1 or 1.
 func (s *skimmer) optional(f *field) {
 	b := s.span(1, "field")
-	if b == nil || b[0] == 0xff {
+	if len(b) == 0 || b[0] == 0xff {
 		return
 	}
 	if b[0] > 0x7f {

@@ -81,15 +81,15 @@ type Feature struct {
 	Level int16
 }
 
-// NoFeatureEpoch says in ApiVersionsResponse that the finalized levels are not known.
+// NoFeatureEpoch says in APIVersionsResponse that the finalized levels are not known.
 const NoFeatureEpoch = -1
 
-// ApiVersionsResponse answers an ApiVersions request of the given version with the whole table. features must be
+// APIVersionsResponse answers an ApiVersions request of the given version with the whole table. features must be
 // ordered by name; epoch is the metadata offset at which they were finalized, or NoFeatureEpoch.
 //
 // A version that is not served gets what KIP-511 wants: a body of version 0 with UNSUPPORTED_VERSION (35) and the
 // table, from which the client picks a version that is.
-func ApiVersionsResponse(version int16, features []Feature, epoch int64) *kmsg.ApiVersionsResponse {
+func APIVersionsResponse(version int16, features []Feature, epoch int64) *kmsg.ApiVersionsResponse {
 	resp := kmsg.NewPtrApiVersionsResponse()
 	resp.Version = version
 	if row, _ := Lookup(keyAPIVersions); !row.Serves(version) {

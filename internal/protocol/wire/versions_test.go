@@ -32,7 +32,7 @@ func TestTableAgainstKmsg(t *testing.T) {
 	}
 }
 
-func TestApiVersionsResponse(t *testing.T) {
+func TestAPIVersionsResponse(t *testing.T) {
 	t.Parallel()
 	features := []Feature{
 		{Name: "kraft.version", Min: 0, Max: 1, Level: 1},
@@ -52,7 +52,7 @@ func TestApiVersionsResponse(t *testing.T) {
 	}
 	for _, c := range cases {
 		h := Header{Key: kmsg.ApiVersions, Version: c.asked, CorrelationID: 3, Flexible: c.asked >= 3}
-		frame := AppendResponse([]byte("before"), h, ApiVersionsResponse(c.asked, features, 12))[6:]
+		frame := AppendResponse([]byte("before"), h, APIVersionsResponse(c.asked, features, 12))[6:]
 		if int(frame[3]) != len(frame)-4 || frame[7] != 3 {
 			t.Fatalf("v%d: size and correlation id: %x of %d bytes", c.asked, frame[:8], len(frame))
 		}

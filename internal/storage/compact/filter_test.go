@@ -98,13 +98,12 @@ func passOver(t testing.TB, now int64, end batch.Offset, newest func(batch.Batch
 func offsets(batches []batch.Batch) string {
 	var all []string
 	for _, b := range batches {
-		text := fmt.Sprintf("[%d %d]", b.BaseOffset(), b.LastOffset())
-		var textSb102 strings.Builder
+		var text strings.Builder
+		fmt.Fprintf(&text, "[%d %d]", b.BaseOffset(), b.LastOffset())
 		for r := range b.All(Limit()) {
-			textSb102.WriteString(fmt.Sprintf(" %d", r.Offset))
+			fmt.Fprintf(&text, " %d", r.Offset)
 		}
-		text += textSb102.String()
-		all = append(all, text)
+		all = append(all, text.String())
 	}
 	return strings.Join(all, ", ")
 }

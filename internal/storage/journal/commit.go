@@ -117,8 +117,10 @@ func (j *Journal) write(g *Group, size int64) error {
 	generation := h.generation
 	j.mu.Unlock()
 	stamp(g.buf, generation, j.sequence, j.opts.Secret, g.count)
-	padded := append(g.buf, zeros[:size-int64(len(g.buf))]...)
-	g.buf = padded[:len(g.buf)]
+	length := len(g.buf)
+	g.buf = append(g.buf, zeros[:size-int64(length)]...)
+	padded := g.buf
+	g.buf = g.buf[:length]
 	if _, err := j.file.WriteAt(padded, int64(active)*j.half+j.pos); err != nil {
 		return j.writeError(err)
 	}

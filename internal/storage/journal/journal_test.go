@@ -112,7 +112,7 @@ func TestTailOrder(t *testing.T) {
 // TestFaults fails every call on the journal's file once: what was acknowledged is there after a power cut.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	for _, cause := range []error{syscall.EIO, syscall.ENOSPC, &vfs.ShortWrite{N: 100, Err: syscall.ENOSPC}} {
+	for _, cause := range []error{syscall.EIO, syscall.ENOSPC, &vfs.ShortWriteError{N: 100, Err: syscall.ENOSPC}} {
 		for n := int64(1); ; n++ {
 			if !lifeWithFault(t, n, cause) {
 				break

@@ -3,6 +3,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 
 	"github.com/ottla-io/ottla/internal/storage/vfs"
@@ -90,6 +91,6 @@ func (j *Journal) giveUp(err error) error {
 		return j.fail(fmt.Errorf("make %s: %w", File, err))
 	}
 	j.off = true
-	j.opts.Log.Warn("no journal: many small writes to many partitions will be slow until a restart", "file", File, "bytes", 2*j.half, "err", err)
+	j.opts.Log.Warn("no journal: many small writes to many partitions will be slow until a restart", slog.String("file", File), slog.Int64("bytes", 2*j.half), slog.Any("err", err))
 	return nil
 }

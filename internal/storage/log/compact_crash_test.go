@@ -188,7 +188,7 @@ func TestCompactFaults(t *testing.T) {
 func (k *kept) fail(t *testing.T, mem *vfs.Mem, n int64, cause error, cleaned, end batch.Offset) bool {
 	t.Helper()
 	armed, failed := false, vfs.Op{}
-	inject := vfs.FailNth(n, func(op vfs.Op) bool { return armed }, cause)
+	inject := vfs.FailNth(n, func(_ vfs.Op) bool { return armed }, cause)
 	opts := k.opts
 	opts.Clean, opts.Cleaned = true, cleaned
 	opts.SegmentBytes = 2000

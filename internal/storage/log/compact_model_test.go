@@ -345,7 +345,7 @@ func TestCompactModel(t *testing.T) {
 			"pass time": func(t *rapid.T) {
 				k.now = k.now.Add(time.Duration(rapid.Int64Range(1, 30).Draw(t, "hours")) * time.Hour)
 			},
-			"lead":   func(t *rapid.T) { k.epoch++ },
+			"lead":   func(_ *rapid.T) { k.epoch++ },
 			"seal":   func(t *rapid.T) { k.seal(t) },
 			"reopen": func(t *rapid.T) { k.reopen(t, rapid.Bool().Draw(t, "clean")) },
 			"trim": func(t *rapid.T) {

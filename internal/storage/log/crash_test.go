@@ -28,7 +28,6 @@ type script struct {
 	startMost       batch.Offset
 	// point and startPoint are what the checkpoints say: the recovery point and the start, perhaps of long ago.
 	point, startPoint batch.Offset
-	err               error
 }
 
 func newScript(t *testing.T, seed uint64) *script {
@@ -228,7 +227,7 @@ func TestCrash(t *testing.T) {
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for seed := uint64(1); seed <= 2; seed++ {
-		for _, fault := range []error{syscall.EIO, syscall.ENOSPC, syscall.EMFILE, &vfs.ShortWrite{N: 100, Err: syscall.ENOSPC}, &vfs.ShortWrite{N: 70, Err: syscall.EIO}} {
+		for _, fault := range []error{syscall.EIO, syscall.ENOSPC, syscall.EMFILE, &vfs.ShortWriteError{N: 100, Err: syscall.ENOSPC}, &vfs.ShortWriteError{N: 70, Err: syscall.EIO}} {
 			n := int64(1)
 			for failOnce(t, seed, n, fault) {
 				n++

@@ -141,14 +141,14 @@ func (m *model) checkTimes(t rapid.TB, l *log.Log, limit batch.Offset) {
 	t.Helper()
 	records := m.records(limit)
 	var largest log.TimestampOffset
-	any := false
+	exists := false
 	for _, r := range records {
-		if r.Timestamp >= 0 && (!any || r.Timestamp > largest.Timestamp) {
-			largest, any = r, true
+		if r.Timestamp >= 0 && (!exists || r.Timestamp > largest.Timestamp) {
+			largest, exists = r, true
 		}
 	}
-	if found, ok, err := l.MaxTimestamp(limit); err != nil || ok != any || found != largest {
-		t.Fatalf("max timestamp below %d: %v %v %v, expected %v %v", limit, found, ok, err, largest, any)
+	if found, ok, err := l.MaxTimestamp(limit); err != nil || ok != exists || found != largest {
+		t.Fatalf("max timestamp below %d: %v %v %v, expected %v %v", limit, found, ok, err, largest, exists)
 	}
 	for i := range min(len(records), 5) {
 		m.checkFind(t, l, records[i*len(records)/5].Timestamp, limit)
@@ -159,15 +159,15 @@ func (m *model) checkTimes(t rapid.TB, l *log.Log, limit batch.Offset) {
 func (m *model) checkFind(t rapid.TB, l *log.Log, ts int64, limit batch.Offset) {
 	t.Helper()
 	var want log.TimestampOffset
-	any := false
+	exists := false
 	for _, r := range m.records(limit) {
 		if r.Timestamp >= ts {
-			want, any = r, true
+			want, exists = r, true
 			break
 		}
 	}
-	if found, ok, err := l.FindTimestamp(ts, limit); err != nil || ok != any || found != want {
-		t.Fatalf("find %d below %d: %v %v %v, expected %v %v", ts, limit, found, ok, err, want, any)
+	if found, ok, err := l.FindTimestamp(ts, limit); err != nil || ok != exists || found != want {
+		t.Fatalf("find %d below %d: %v %v %v, expected %v %v", ts, limit, found, ok, err, want, exists)
 	}
 }
 

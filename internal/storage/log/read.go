@@ -108,10 +108,10 @@ func (w window) bound(i int, limit batch.Offset) (pos int64, exact bool) {
 	return seg.Size(), limit >= w.segs[i+1].Base()
 }
 
-// Read finds the batch that holds from and returns at most max bytes from its start, below limit (exclusive; at
-// most End). With whole, a first batch larger than max is returned whole (KIP-74). from == limit gives an
+// Read finds the batch that holds from and returns at most most bytes from its start, below limit (exclusive; at
+// most End). With whole, a first batch larger than most is returned whole (KIP-74). from == limit gives an
 // empty range. Offsets outside [Start, End] give ErrOffsetOutOfRange. An offset that compaction removed finds the next batch.
-func (l *Log) Read(from, limit batch.Offset, max int, whole bool) (Range, error) {
+func (l *Log) Read(from, limit batch.Offset, most int, whole bool) (Range, error) {
 	for {
 		w := l.window()
 		if start := l.Start(); from < start || from > w.end {
@@ -121,7 +121,7 @@ func (l *Log) Read(from, limit batch.Offset, max int, whole bool) (Range, error)
 		if from >= limit {
 			return Range{}, nil
 		}
-		r, retry, err := l.readIn(w, from, limit, max, whole)
+		r, retry, err := l.readIn(w, from, limit, most, whole)
 		if !retry {
 			return r, err
 		}
@@ -129,14 +129,14 @@ func (l *Log) Read(from, limit batch.Offset, max int, whole bool) (Range, error)
 }
 
 // readIn reads in a window; retry says that a segment was deleted meanwhile.
-func (l *Log) readIn(w window, from, limit batch.Offset, max int, whole bool) (r Range, retry bool, err error) {
+func (l *Log) readIn(w window, from, limit batch.Offset, most int, whole bool) (r Range, retry bool, err error) {
 	for i := w.find(from); i < len(w.segs) && w.segs[i].Base() < limit; i++ {
 		seg := w.segs[i]
 		if !seg.Acquire() {
 			return Range{}, true, nil
 		}
 		r = Range{seg: seg}
-		ok, err := l.readSegment(w, i, &r, from, limit, max, whole)
+		ok, err := l.readSegment(w, i, &r, from, limit, most, whole)
 		if err == nil && ok {
 			return r, false, nil
 		}
@@ -149,7 +149,7 @@ func (l *Log) readIn(w window, from, limit batch.Offset, max int, whole bool) (r
 }
 
 // readSegment makes r the range of segment i; ok is false if no batch there is both at or above from and below limit.
-func (l *Log) readSegment(w window, i int, r *Range, from, limit batch.Offset, max int, whole bool) (ok bool, err error) {
+func (l *Log) readSegment(w window, i int, r *Range, from, limit batch.Offset, most int, whole bool) (ok bool, err error) {
 	seg := w.segs[i]
 	end, exact := w.bound(i, limit)
 	first := 0                               // the first batch's size, when it is known
@@ -172,7 +172,7 @@ func (l *Log) readSegment(w window, i int, r *Range, from, limit batch.Offset, m
 	if pos >= end {
 		return false, nil
 	}
-	r.pos, r.n = pos, int(min(int64(max), end-pos))
+	r.pos, r.n = pos, int(min(int64(most), end-pos))
 	if int64(r.n) == end-pos {
 		r.more = i+1 < len(w.segs) && w.segs[i+1].Base() < limit
 		if exact && seg == w.active {

@@ -16,6 +16,7 @@ func process(base *counted, limit int64, others *atomic.Int64) FS {
 			if base.open.Load()+others.Load() >= limit {
 				return syscall.EMFILE
 			}
+		default: // needs none
 		}
 		return nil
 	})

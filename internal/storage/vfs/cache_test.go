@@ -19,7 +19,7 @@ func TestConformCacheOS(t *testing.T) {
 }
 
 func TestConformCacheMem(t *testing.T) {
-	conform(t, func(t *testing.T) FS { return Cache(NewMem(), 1) })
+	conform(t, func(_ *testing.T) FS { return Cache(NewMem(), 1) })
 }
 
 func TestConformCacheLarge(t *testing.T) {
@@ -42,6 +42,7 @@ func count(base FS) *counted {
 			}
 		case OpClose:
 			c.open.Add(-1)
+		default:
 		}
 	})
 	return c

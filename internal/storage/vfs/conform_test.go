@@ -395,7 +395,7 @@ func testSync(t *testing.T, fsys FS) {
 		t.Fatal("a missing directory was synced")
 	}
 	wantContent(t, f, "abc")
-	err := f.WithFd(func(fd uintptr) error { return syscall.EXDEV })
+	err := f.WithFd(func(_ uintptr) error { return syscall.EXDEV })
 	if !errors.Is(err, syscall.EXDEV) && !errors.Is(err, ErrNoFd) {
 		t.Fatalf("WithFd returned %v", err)
 	}

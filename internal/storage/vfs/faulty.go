@@ -6,7 +6,7 @@ import (
 )
 
 // Faulty asks inject before each operation on base, which is not made when inject returns an error; the caller
-// meets that error, wrapped. Two operations differ: a *ShortWrite makes a write go through in part, and a
+// meets that error, wrapped. Two operations differ: a *ShortWriteError makes a write go through in part, and a
 // failed Sync loses the file's unsynced bytes from a Mem below, though reads still see them and the next Sync
 // says nil, which is what Linux does. inject may be called concurrently; Seq counts its calls.
 func Faulty(base FS, inject func(Op) error) FS {
@@ -24,17 +24,19 @@ func Faulty(base FS, inject func(Op) error) FS {
 	}
 }
 
-// ShortWrite is the injected error of a write that reaches the file with its first N bytes only.
-type ShortWrite struct {
+// ShortWriteError is the injected error of a write that reaches the file with its first N bytes only.
+type ShortWriteError struct {
 	N   int
 	Err error
 }
 
 // Error says how far the write got.
-func (s *ShortWrite) Error() string { return fmt.Sprintf("short write of %d bytes: %v", s.N, s.Err) }
+func (s *ShortWriteError) Error() string {
+	return fmt.Sprintf("short write of %d bytes: %v", s.N, s.Err)
+}
 
 // Unwrap returns the cause.
-func (s *ShortWrite) Unwrap() error { return s.Err }
+func (s *ShortWriteError) Unwrap() error { return s.Err }
 
 // FailNth makes an injector that fails the n-th operation (from 1) that match accepts, and no other.
 func FailNth(n int64, match func(Op) bool, err error) func(Op) error {

@@ -75,20 +75,20 @@ func (m *memFS) lookup(name string) (inode, error) {
 	return nil, syscall.ENOENT
 }
 
-func (m *memFS) lookupDir(op, name string) (*memDir, string, error) {
+func (m *memFS) lookupDir(op, name string) (*memDir, error) {
 	name, err := cleanName(op, name)
 	if err != nil {
-		return nil, name, err
+		return nil, err
 	}
 	node, err := m.lookup(name)
 	if err != nil {
-		return nil, name, &fs.PathError{Op: op, Path: name, Err: err}
+		return nil, &fs.PathError{Op: op, Path: name, Err: err}
 	}
 	dir, ok := node.(*memDir)
 	if !ok {
-		return nil, name, &fs.PathError{Op: op, Path: name, Err: syscall.ENOTDIR}
+		return nil, &fs.PathError{Op: op, Path: name, Err: syscall.ENOTDIR}
 	}
-	return dir, name, nil
+	return dir, nil
 }
 
 // linkLocked makes base of dir mean node, or nothing when node is nil.
@@ -260,7 +260,7 @@ func (m *memFS) MkdirAll(name string) error {
 func (m *memFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	dir, _, err := m.lookupDir("readdir", name)
+	dir, err := m.lookupDir("readdir", name)
 	if err != nil {
 		return nil, err
 	}
@@ -288,7 +288,7 @@ func (m *memFS) Stat(name string) (fs.FileInfo, error) {
 func (m *memFS) SyncDir(name string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	dir, _, err := m.lookupDir("syncdir", name)
+	dir, err := m.lookupDir("syncdir", name)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 func TestConformMem(t *testing.T) {
-	conform(t, func(t *testing.T) FS { return NewMem() })
+	conform(t, func(_ *testing.T) FS { return NewMem() })
 }
 
 // TestConformCrashClone runs the suite on what a crash left of a Mem with a past.

@@ -70,6 +70,7 @@ func (op Op) String() string {
 		}
 	case OpTruncate, OpPreallocate:
 		line += " " + strconv.FormatInt(op.Len, 10)
+	default: // the others are of the whole file
 	}
 	if op.Err != nil {
 		line += ": " + op.Err.Error()

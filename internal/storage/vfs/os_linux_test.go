@@ -19,9 +19,9 @@ import (
 // fakeConn lets vecWrite run without a file.
 type fakeConn struct{}
 
-func (fakeConn) Control(fn func(uintptr)) error    { fn(0); return nil }
-func (fakeConn) Read(func(uintptr) bool) error     { return syscall.ENOSYS }
-func (fakeConn) Write(fn func(uintptr) bool) error { return syscall.ENOSYS }
+func (fakeConn) Control(fn func(uintptr)) error   { fn(0); return nil }
+func (fakeConn) Read(func(uintptr) bool) error    { return syscall.ENOSYS }
+func (fakeConn) Write(_ func(uintptr) bool) error { return syscall.ENOSYS }
 
 // shortKernel stands in for pwritev: it writes as little as it likes, is interrupted, and fails when full.
 type shortKernel struct {

@@ -104,7 +104,7 @@ func (f *wrappedFile) WriteVec(bufs [][]byte, pos int64) (int, error) {
 	return f.write(bufs, pos, func() (int, error) { return f.base.WriteVec(bufs, pos) })
 }
 
-// write is do for writes, which alone may be done in part when before fails with a ShortWrite.
+// write is do for writes, which alone may be done in part when before fails with a ShortWriteError.
 func (f *wrappedFile) write(bufs [][]byte, pos int64, run func() (int, error)) (int, error) {
 	op := Op{Kind: OpWrite, Name: f.name, Pos: pos}
 	for _, b := range bufs {
@@ -113,7 +113,7 @@ func (f *wrappedFile) write(bufs [][]byte, pos int64, run func() (int, error)) (
 	var n int
 	if op.Err = f.fs.before(&op); op.Err == nil {
 		n, op.Err = run()
-	} else if short, ok := errors.AsType[*ShortWrite](op.Err); ok {
+	} else if short, ok := errors.AsType[*ShortWriteError](op.Err); ok {
 		var err error
 		if n, err = f.base.WriteVec(head(bufs, short.N), pos); err != nil {
 			op.Err = errors.Join(op.Err, err)

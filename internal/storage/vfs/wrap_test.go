@@ -9,7 +9,7 @@ import (
 )
 
 func TestConformTrace(t *testing.T) {
-	conform(t, func(t *testing.T) FS { return Trace(NewMem(), func(Op) {}) })
+	conform(t, func(_ *testing.T) FS { return Trace(NewMem(), func(Op) {}) })
 }
 
 func TestConformFaulty(t *testing.T) {
@@ -115,7 +115,7 @@ func TestFaultAtEveryOperation(t *testing.T) {
 	cause := errors.New("cause")
 	all := func(Op) bool { return true }
 	var count int64
-	must(t, everyOp(Faulty(openDisk(t), func(op Op) error { count++; return nil })))
+	must(t, everyOp(Faulty(openDisk(t), func(_ Op) error { count++; return nil })))
 	if count != 18 {
 		t.Fatalf("%d operations", count)
 	}
@@ -130,7 +130,7 @@ func TestFaultAtEveryOperation(t *testing.T) {
 
 func TestShortWrite(t *testing.T) {
 	t.Parallel()
-	fault := &ShortWrite{N: 4, Err: syscall.ENOSPC}
+	fault := &ShortWriteError{N: 4, Err: syscall.ENOSPC}
 	fsys := Faulty(NewMem(), FailNth(2, OfKind(OpWrite), fault))
 	f := create(t, fsys, "f", "0")
 	n, err := f.WriteVec([][]byte{[]byte("ab"), []byte("cdef"), []byte("gh")}, 1)
