@@ -165,8 +165,10 @@ func (r *produceReply) place(s *stage, t *kmsg.ProduceRequestTopic, part *produc
 
 // admit refuses batches by what the request's version or this broker does not know; all else is the partition's to judge.
 func (r *produceReply) admit(records []byte) error {
-	switch header, err := batch.HeaderOf(records); {
-	case err != nil: // the partition says it better
+	header, err := batch.HeaderOf(records)
+	switch {
+	case err != nil:
+		return nil //nolint:nilerr // the partition says it better
 	case header.Codec() == batch.CodecZstd && r.header.Version < 7:
 		return refuse(kerr.UnsupportedCompressionType, "zstd needs Produce v7, this is v%d", r.header.Version)
 	case header.IsTransactional():

@@ -42,7 +42,7 @@ func (b *Broker) slotFor(top *top, mt *meta.Topic, index int32) *slot {
 	s.mu.there, s.mu.clean = top.dirs[k], b.clean
 	if !s.mu.there && s.known != (known{facts: facts{size: sizeUnknown}}) {
 		b.log.Warn("partition has no directory, though the checkpoints know it: it was lost, or its topic was deleted and made again",
-			"partition", s.id, "dir", s.dir(), "recovery point", s.known.recoveryPoint)
+			slog.Any("partition", s.id), slog.String("dir", s.dir()), slog.Any("recovery_point", s.known.recoveryPoint))
 		s.known = known{}
 	}
 	return s

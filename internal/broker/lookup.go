@@ -127,15 +127,15 @@ func (b *Broker) openLocked(s *slot, image *meta.Image, epoch batch.Epoch) (*par
 // reportRecovery says what a partition has lost, if anything.
 func (b *Broker) reportRecovery(s *slot, r log.Recovery) {
 	if r.Missing > 0 {
-		b.log.Error("acknowledged records are missing: the log ends before its recovery point", "partition", s.id, "dir", s.dir(),
-			"end", s.known.recoveryPoint-batch.Offset(r.Missing), "recovery point", s.known.recoveryPoint, "missing", r.Missing)
+		b.log.Error("acknowledged records are missing: the log ends before its recovery point", slog.Any("partition", s.id), slog.String("dir", s.dir()),
+			slog.Any("end", s.known.recoveryPoint-batch.Offset(r.Missing)), slog.Any("recovery_point", s.known.recoveryPoint), slog.Int64("missing", r.Missing))
 	}
 	if r.Cut > 0 {
 		why := "segments behind the end"
 		if r.Bad != nil {
 			why = r.Bad.Error()
 		}
-		b.log.Warn("log was cut where it is not whole, past its recovery point", "partition", s.id, "dir", s.dir(), "bytes", r.Cut, "why", why)
+		b.log.Warn("log was cut where it is not whole, past its recovery point", slog.Any("partition", s.id), slog.String("dir", s.dir()), slog.Int64("bytes", r.Cut), slog.String("why", why))
 	}
 }
 

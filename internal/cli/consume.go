@@ -185,7 +185,7 @@ func (c *consumption) run(ctx context.Context) error {
 	for {
 		fetches, idle := c.poll(ctx)
 		if ctx.Err() != nil {
-			return nil // interrupted
+			return nil //nolint:nilerr // an interrupt is how a person ends it
 		}
 		if idle {
 			if err := c.idle(ctx); err != nil || c.left == 0 {

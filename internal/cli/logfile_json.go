@@ -60,14 +60,14 @@ type jsonAborted struct {
 func (d *dump) line(v jsonDump) {
 	e := json.NewEncoder(d.out)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(v)
+	_ = e.Encode(v) // d.out keeps the error
 }
 
 func (d *dump) jsonBatch(name string, pos int64, b batch.Batch) {
 	j := jsonBatch{
 		BaseOffset: b.BaseOffset(), LastOffset: b.LastOffset(), Count: int(b.Count()), BaseSequence: b.BaseSequence(), ProducerID: b.ProducerID(),
 		ProducerEpoch: b.ProducerEpoch(), LeaderEpoch: b.LeaderEpoch(), Transactional: b.IsTransactional(), Control: b.IsControl(),
-		Position: pos, TimestampType: timestampType(b), MaxTimestamp: b.MaxTimestamp(), Size: b.Size(), Magic: int8(b.Magic()), Compression: b.Codec().String(),
+		Position: pos, TimestampType: timestampType(b), MaxTimestamp: b.MaxTimestamp(), Size: b.Size(), Magic: b.Magic(), Compression: b.Codec().String(),
 		CRC: b.CRC(), Valid: b.CheckCRC() == nil,
 	}
 	if ms, ok := b.DeleteHorizon(); ok {

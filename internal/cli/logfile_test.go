@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/ottla-io/ottla/internal/protocol/batch"
@@ -88,6 +89,32 @@ func TestVerify(t *testing.T) {
 				t.Errorf("exit code %d, want %q, got\n%s%s", code, tt.want, out.String(), errOut.String())
 			}
 		})
+	}
+}
+
+// fullDisk takes so many bytes.
+type fullDisk int
+
+func (d *fullDisk) Write(p []byte) (int, error) {
+	n := min(len(p), int(*d))
+	*d -= fullDisk(n)
+	if n < len(p) {
+		return n, syscall.ENOSPC
+	}
+	return n, nil
+}
+
+// TestOutputFails: a command whose output could not be written has failed, whatever it was and however it prints.
+func TestOutputFails(t *testing.T) {
+	t.Parallel()
+	dir := segmentFiles(t, func(map[string][]byte) {})
+	for _, args := range [][]string{{"log", "dump", dir}, {"log", "dump", "-r", dir}, {"log", "verify", dir}, {"log", "verify", "-o", "json", dir}, {"version"}, {"config", "explain", "num.partitions"}} {
+		for _, room := range []fullDisk{0, 10} {
+			var errOut bytes.Buffer
+			if code := Main(append([]string{"ottla"}, args...), nil, &room, &errOut, nil); code != 1 || !strings.Contains(errOut.String(), "no space left") {
+				t.Errorf("%q: exit code %d, %q", args, code, errOut.String())
+			}
+		}
 	}
 }
 

@@ -153,6 +153,10 @@ func startError(err error) error {
 
 // banner tells a person what runs, and what to try.
 func (a *app) banner(server *ottla.Server, c *config.Config) {
+	out := a.out
+	if p, ok := out.(*printer); ok { // the broker serves, and stops cleanly, whether or not this can be printed
+		out = p.w
+	}
 	kafka := strings.Join(server.Addrs(), ", ")
 	admin, metrics := server.AdminAddr(), ""
 	if admin == "" {
@@ -161,16 +165,16 @@ func (a *app) banner(server *ottla.Server, c *config.Config) {
 		metrics = "/metrics"
 		admin = "http://" + admin
 	}
-	fmt.Fprintf(a.out, "ottla %s   cluster %s   node %d\n\n", Version(), server.ClusterID(), server.NodeID())
-	fmt.Fprintf(a.out, "  Kafka       %s\n  HTTP        %s%s\n  Data        %s\n  Durability  %s\n\n",
+	fmt.Fprintf(out, "ottla %s   cluster %s   node %d\n\n", Version(), server.ClusterID(), server.NodeID())
+	fmt.Fprintf(out, "  Kafka       %s\n  HTTP        %s%s\n  Data        %s\n  Durability  %s\n\n",
 		kafka, admin, metrics, server.DataDir(), contracts[c.String("log.durability")])
 	brokers := ""
 	if first := server.Addr(); first != "127.0.0.1:9092" {
 		brokers = " -b " + reachable(first)
 	}
-	fmt.Fprintf(a.out, "  Try in another terminal:\n    %[1]s topic create greetings%[2]s\n    echo hello | %[1]s produce greetings%[2]s\n    %[1]s consume greetings%[2]s\n\n",
+	fmt.Fprintf(out, "  Try in another terminal:\n    %[1]s topic create greetings%[2]s\n    echo hello | %[1]s produce greetings%[2]s\n    %[1]s consume greetings%[2]s\n\n",
 		a.self, brokers)
-	fmt.Fprintf(a.out, "ready kafka=%s admin=%s\n", strings.Join(server.Addrs(), ","), strings.TrimPrefix(admin, "http://"))
+	fmt.Fprintf(out, "ready kafka=%s admin=%s\n", strings.Join(server.Addrs(), ","), strings.TrimPrefix(admin, "http://"))
 }
 
 // reachable turns an address that listens everywhere into one to connect to.

@@ -18,7 +18,7 @@ import (
 type conn struct {
 	srv    *Server
 	nc     net.Conn
-	raw    syscall.RawConn // nil unless it is a TCP connection
+	raw    syscall.RawConn // see rawOf
 	info   api.Conn
 	ctx    context.Context // ends when the connection is cut
 	cancel context.CancelFunc
@@ -46,11 +46,7 @@ func newConn(s *Server, listener string, nc net.Conn) *conn {
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.in.pool = &s.buffers
 	c.queue.rings, c.queue.changed = &s.rings, make(chan struct{}, 1)
-	if tcp, ok := nc.(*net.TCPConn); ok {
-		if raw, err := tcp.SyscallConn(); err == nil {
-			c.raw = raw
-		}
-	}
+	c.raw = rawOf(nc)
 	c.readFunc = c.readReady
 	return c
 }

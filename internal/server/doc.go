@@ -21,5 +21,5 @@
 // writes. A Server's Serve runs on its caller's goroutine; Close waits for all connections.
 //
 // Files in reading order: server.go (Options, Server), accept.go (limits on connections), conn.go (a connection's life), reader.go (drain), input.go
-// (frames out of bytes), frame.go (what is no frame), buffer.go and budget.go (memory), queue.go, writer.go, socket_linux.go, observe.go.
+// (frames out of bytes), frame.go (what is no frame), buffer.go and budget.go (memory), queue.go, writer.go, socket_unix.go and socket_linux.go (the descriptor), observe.go.
 package server

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"syscall"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -81,26 +80,6 @@ func (c *conn) readSome() (int, error) {
 	c.giveLoan()
 	c.arm(time.Now())
 	return c.nc.Read(c.in.space())
-}
-
-// readReady is called with the socket's descriptor at once, and again whenever there may be something to read, until it reports true.
-func (c *conn) readReady(fd uintptr) bool {
-	c.in.lend()
-	for {
-		n, err := syscall.Read(int(fd), c.in.space())
-		switch {
-		case n > 0:
-		case err == nil:
-			err = io.EOF
-		case errors.Is(err, syscall.EINTR):
-			continue
-		case errors.Is(err, syscall.EAGAIN):
-			c.park()
-			return false
-		}
-		c.readN, c.readErr = max(n, 0), err
-		return true
-	}
 }
 
 // park gives up what an idle connection does not need.

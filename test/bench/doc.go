@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command bench prints Ottla's figures beside the floor of the machine, measured in the same run, so that each is a
 // ratio. It never fails on time: figures are for people.
 //

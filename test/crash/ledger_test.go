@@ -3,6 +3,7 @@ package crash
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"sync"
@@ -89,10 +90,7 @@ func (l *ledger) check(t *testing.T, addr string) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	l.mu.Lock() // what is acknowledged from now on is the next check's
-	want := make(map[string]place, len(l.mu.acked))
-	for v, p := range l.mu.acked {
-		want[v] = p
-	}
+	want := maps.Clone(l.mu.acked)
 	l.mu.Unlock()
 	found, err := readAll(ctx, addr)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -25,7 +26,7 @@ func TestRefusedStarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	wantRefusal(t, t.TempDir(), []string{"--listen", taken.Addr().String()}, taken.Addr().String(), "--listen", fmt.Sprint(os.Getpid()))
+	wantRefusal(t, t.TempDir(), []string{"--listen", taken.Addr().String()}, taken.Addr().String(), "--listen", strconv.Itoa(os.Getpid()))
 	b.stop(t)
 
 	edit := func(from, to string) string {

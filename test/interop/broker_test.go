@@ -2,6 +2,7 @@ package interop
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -90,7 +91,7 @@ func awaitReady(lines *bufio.Scanner) (string, error) {
 		}
 		return "", fmt.Errorf("no address in the ready line %q", lines.Text())
 	}
-	return "", fmt.Errorf("the broker ended before it was ready: %v", lines.Err())
+	return "", errors.Join(errors.New("the broker ended before it was ready"), lines.Err())
 }
 
 func stop(t *testing.T, cmd *exec.Cmd) {

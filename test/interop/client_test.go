@@ -49,8 +49,11 @@ func clients(addr string) []client {
 // ones never ask what the broker has (traps.md trap 3 and rule 3).
 func eras(addr string) []client {
 	list := []client{
-		shopify{addr: addr, version: sarama.V0_11_0_0}, shopify{addr: addr, version: sarama.V1_0_0_0}, shopify{addr: addr, version: sarama.V2_1_0_0},
-		shopify{addr: addr, version: sarama.V0_11_0_0, silent: true}, shopify{addr: addr, version: sarama.V2_8_0_0, silent: true},
+		shopify{addr: addr, version: sarama.V0_11_0_0},
+		shopify{addr: addr, version: sarama.V1_0_0_0},
+		shopify{addr: addr, version: sarama.V2_1_0_0},
+		shopify{addr: addr, version: sarama.V0_11_0_0, silent: true},
+		shopify{addr: addr, version: sarama.V2_8_0_0, silent: true},
 	}
 	for _, v := range []*kversion.Versions{
 		kversion.V0_11_0(), kversion.V1_0_0(), kversion.V1_1_0(), kversion.V2_0_0(), kversion.V2_1_0(), kversion.V2_4_0(),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -17,9 +18,7 @@ func (l librdkafka) Name() string { return "librdkafka" }
 
 func (l librdkafka) config(more kafka.ConfigMap) *kafka.ConfigMap {
 	c := kafka.ConfigMap{"bootstrap.servers": l.addr}
-	for k, v := range more {
-		c[k] = v
-	}
+	maps.Copy(c, more)
 	return &c
 }
 

@@ -21,7 +21,7 @@ type AdoptTopic struct {
 	Topic  AdoptedTopic
 }
 
-func (c AdoptTopic) decide(s *State) ([]Record, struct{}, error) {
+func (c AdoptTopic) decide(s *State) ([]Record, struct{}, error) { //nolint:unparam // a Command has a result
 	if err := topic.Check(c.Topic.Name); err != nil {
 		return nil, struct{}{}, &RefusalError{Code: kerr.InvalidTopicException, Reason: err.Error()}
 	}

@@ -104,8 +104,9 @@ func refillProduce(r, random *ProduceResponse, pick *rand.Rand) {
 				continue // the defaults
 			}
 			used := rp.RecordErrors
+			used = append(used, p.RecordErrors...)
 			*rp = p
-			rp.RecordErrors = append(used, p.RecordErrors...)
+			rp.RecordErrors = used
 		}
 	}
 }
@@ -123,8 +124,9 @@ func refillFetch(r, random *FetchResponse, pick *rand.Rand) {
 				continue
 			}
 			used := rp.Aborted
+			used = append(used, p.Aborted...)
 			*rp = p
-			rp.Aborted = append(used, p.Aborted...)
+			rp.Aborted = used
 			rp.RecordsSize = pick.IntN(3) * pick.IntN(300)
 			if pick.IntN(2) == 0 {
 				rp.Leader, rp.Snapshot = leader, noEpochEnd

@@ -14,6 +14,6 @@ func spaceOf(dir *os.File) (Space, error) {
 	if err := unix.Fstatfs(int(dir.Fd()), &st); err != nil {
 		return Space{}, err
 	}
-	size := int64(st.Bsize)
+	size := int64(st.Bsize) //nolint:unconvert // it has another type on macOS
 	return Space{Free: int64(st.Bavail) * size, Total: int64(st.Blocks) * size}, nil
 }
