@@ -46,6 +46,7 @@ var hints = map[*kerr.Error]string{
 	kerr.TopicAlreadyExists:      "--if-not-exists makes that no error",
 	kerr.OffsetOutOfRange:        "the offset is outside of the log; `ottla topic describe NAME` shows its range",
 	kerr.MessageTooLarge:         "the batch is larger than the topic's max.message.bytes; raise it: `ottla config set topic NAME max.message.bytes=BYTES`",
+	kerr.InvalidRecord:           "the broker refuses a record; if the topic is compacted, give records keys: --key or --key-separator",
 	kerr.KafkaStorageError:       "the broker cannot write: its disk is full or failed; see the broker's log",
 	kerr.NotEnoughReplicas:       "fewer replicas are in sync than min.insync.replicas asks for",
 	kerr.TopicDeletionDisabled:   "the broker has delete.topic.enable=false",

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -111,7 +112,11 @@ func (a *app) produce(ctx context.Context, topic string, f produceFlags, hasKey 
 		return err
 	}
 	defer func() { _ = input.Close() }() // it was only read
-	client, err := a.client(ctx, append(opts, kgo.DefaultProduceTopic(topic))...)
+	limit, err := a.batchLimit(ctx, topic)
+	if err != nil {
+		return err
+	}
+	client, err := a.client(ctx, append(opts, kgo.DefaultProduceTopic(topic), kgo.ProducerBatchMaxBytes(limit))...)
 	if err != nil {
 		return err
 	}
@@ -119,6 +124,32 @@ func (a *app) produce(ctx context.Context, topic string, f produceFlags, hasKey 
 	p := &production{app: a, client: client, topic: topic}
 	p.tally.blind = f.acks == "0"
 	return p.run(ctx, input, parse)
+}
+
+// The bounds of batchLimit, in bytes: what the client takes as a setting, with room beside it in a request.
+const (
+	batchLeast = 512
+	batchMost  = 64 << 20
+)
+
+// batchLimit is how many bytes a batch for topic may have: the topic's max.message.bytes, or Kafka's default while there is no topic.
+func (a *app) batchLimit(ctx context.Context, topic string) (limit int32, err error) {
+	limit = 1 << 20
+	err = a.admin(ctx, func(ctx context.Context, admin *kadm.Client) error {
+		all, err := admin.DescribeTopicConfigs(ctx, topic)
+		if err != nil {
+			return err
+		}
+		for _, c := range all {
+			for _, s := range c.Configs {
+				if n, err := strconv.ParseInt(s.MaybeValue(), 10, 64); err == nil && s.Key == "max.message.bytes" {
+					limit = int32(min(max(n, batchLeast), batchMost))
+				}
+			}
+		}
+		return nil
+	})
+	return limit, err
 }
 
 // produceInput opens what is to be read.

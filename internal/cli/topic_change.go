@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -31,18 +32,7 @@ func (a *app) topicCreate() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				var problems []error
-				for _, r := range responses.Sorted() {
-					switch {
-					case r.Err == nil:
-						a.say("created topic %s (%s, %s)", r.Topic, plural(r.NumPartitions, "partition"), plural(r.ReplicationFactor, "replica"))
-					case ifNotExists && errors.Is(r.Err, kerr.TopicAlreadyExists):
-						a.say("topic %s exists", r.Topic)
-					default:
-						problems = append(problems, topicError(r.Topic, r.Err, r.ErrMessage))
-					}
-				}
-				return errors.Join(problems...)
+				return a.created(responses, ifNotExists)
 			})
 		},
 	}
@@ -53,6 +43,36 @@ func (a *app) topicCreate() *cobra.Command {
 	flags.BoolVar(&ifNotExists, "if-not-exists", false, "a topic that is there already is no error")
 	_ = cmd.RegisterFlagCompletionFunc("config", completeSettings)
 	return cmd
+}
+
+// createdTopic is a line of topic create -o json.
+type createdTopic struct {
+	Name       string `json:"name"`
+	ID         string `json:"id"`
+	Partitions int32  `json:"partitions"`
+	Replicas   int16  `json:"replicas"`
+}
+
+// created tells what became of the topics that were to be created.
+func (a *app) created(responses kadm.CreateTopicResponses, ifNotExists bool) error {
+	made := []createdTopic{}
+	var problems []error
+	for _, name := range slices.Sorted(keysOf(responses)) {
+		r := responses[name]
+		switch {
+		case r.Err == nil:
+			made = append(made, createdTopic{r.Topic, topicID(r.ID), r.NumPartitions, r.ReplicationFactor})
+			a.say("created topic %s (%s, %s)", r.Topic, plural(r.NumPartitions, "partition"), plural(r.ReplicationFactor, "replica"))
+		case ifNotExists && errors.Is(r.Err, kerr.TopicAlreadyExists):
+			a.say("topic %s exists", r.Topic)
+		default:
+			problems = append(problems, topicError(r.Topic, r.Err, r.ErrMessage))
+		}
+	}
+	if a.output == "json" {
+		problems = append(problems, a.printJSON(made))
+	}
+	return errors.Join(problems...)
 }
 
 func (a *app) topicAlter() *cobra.Command {
