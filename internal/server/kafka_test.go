@@ -71,6 +71,7 @@ func serve(t testing.TB, files vfs.FS, durability partition.Durability) string {
 	t.Cleanup(func() {
 		closing, stop := context.WithTimeout(context.Background(), 5*time.Second)
 		defer stop()
+		handlers.Drain() // clients leave long polls behind
 		if err := s.Close(closing); err != nil {
 			t.Errorf("close: %v", err)
 		}
