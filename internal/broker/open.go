@@ -24,7 +24,7 @@ func Open(ctx context.Context, opts Options) (*Broker, error) {
 	b := &Broker{opts: opts, log: opts.Log, deleter: newDeleter(), pinned: make(chan struct{}, 1)}
 	b.inflating = make(chan struct{}, min(max(runtime.GOMAXPROCS(0), 2), inflatingMax))
 	if cache, ok := opts.FS.(descriptors); ok {
-		cache.Rebuildable(isIndex)
+		cache.Forgettable(b.forgettable)
 		cache.OnPinned(b.onPinned)
 	}
 	b.stopped, b.stop = context.WithCancel(context.Background())
@@ -46,7 +46,7 @@ func Open(ctx context.Context, opts Options) (*Broker, error) {
 
 // descriptors is a file system that bounds the open descriptors: vfs.FileCache.
 type descriptors interface {
-	Rebuildable(match func(name string) bool)
+	Forgettable(match func(name string) bool)
 	OnPinned(fn func())
 }
 
@@ -61,12 +61,28 @@ func (b *Broker) onPinned() {
 // inflatingMax is how many batches are decompressed at a time at most: each may take some 50 MiB.
 const inflatingMax = 8
 
-// isIndex says that a file is made again from its segment's log when it is damaged, so that its unsynced writes need not
-// hold a descriptor: 10,000 partitions have 20,000 such files.
-func isIndex(name string) bool {
+// forgettable says of a file that its unsynced writes need not hold a descriptor: an index, which is made again from its segment's
+// log when it is damaged (10,000 partitions have 20,000 of them), or a segment of a partition that promises the page cache only
+// (10,000 of them written to at once).
+func (b *Broker) forgettable(name string) bool {
 	switch path.Ext(name) {
 	case ".index", ".timeindex", ".txnindex":
 		return true
+	case ".log":
+		t, index, ok := topic.ParseDir(path.Dir(name))
+		if !ok {
+			return false
+		}
+		table := b.table.Load()
+		if table == nil {
+			return false
+		}
+		h, _ := table.byName.Get(t)
+		if h == nil || int(index) >= len(h.slots) || h.slots[index] == nil {
+			return false
+		}
+		p := h.slots[index].open.Load()
+		return p != nil && p.PromisesMemory()
 	}
 	return false
 }

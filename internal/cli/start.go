@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/ottla-io/ottla"
 	"github.com/ottla-io/ottla/internal/config"
+	"github.com/ottla-io/ottla/internal/host"
 )
 
 func (a *app) startCommand() *cobra.Command {
@@ -60,7 +62,14 @@ func (a *app) start(ctx context.Context, flags *settingFlags, c *config.Config, 
 	if _, _, _, err := c.Listeners(); err != nil {
 		return err
 	}
-	a.useMachine(log.logger)
+	host.Fit(a.getenv, log.logger)
+	if a.getenv("GOGC", "") == "" {
+		following, stop := context.WithCancel(ctx)
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		defer stop()
+		wg.Go(func() { host.FollowHeap(following) })
+	}
 	settings := make(map[string]string)
 	given, err := flags.given()
 	if err != nil {
@@ -141,7 +150,7 @@ func startError(err error) error {
 		return err
 	}
 	owner := "another process"
-	if pid, name, ok := portOwner(busy.Addr); ok {
+	if pid, name, ok := host.PortOwner(busy.Addr); ok {
 		owner = fmt.Sprintf("pid %d (%s)", pid, name)
 	}
 	flag := "--listen HOST:PORT"

@@ -43,7 +43,8 @@ var graph = []struct{ name, kind, imports string }{
 	{"config", shell, "partition protocol/batch storage/log"},
 	{".", shell, "admin api broker cluster/meta config partition server setting storage/vfs"},
 	{"ottlatest", shell, "."},
-	{"cli", shell, ". config protocol/batch"},
+	{"host", shell, ""},
+	{"cli", shell, "host . config protocol/batch"},
 	{"cmd/ottla", shell, "cli"},
 }
 

@@ -144,6 +144,13 @@ func (p *Partition) stepLocked(now time.Time, in replica.Input) replica.Effects 
 	return effects
 }
 
+// PromisesMemory reports whether nobody was promised more of the partition's records than the page cache: no acknowledgement and no
+// reader waits for a sync.
+func (p *Partition) PromisesMemory() bool {
+	opts := p.opts.Load()
+	return opts.Durability == DurabilityMemory && opts.FlushMessages != 1
+}
+
 // carryOut does what a step asked for. The lock is not held: both ends may come back to the partition.
 func (p *Partition) carryOut(effects replica.Effects) {
 	if effects.Advanced {

@@ -13,8 +13,8 @@ const createFlags = os.O_CREATE | os.O_EXCL | os.O_TRUNC
 type FileCache struct {
 	base FS
 	ring ring
-	// rebuildable names files whose unsynced writes need not hold a descriptor; nil: there are none.
-	rebuildable func(name string) bool
+	// forgettable says of a file, by the name it was opened by, that its unsynced writes need not hold a descriptor; nil: of none.
+	forgettable func(name string) bool
 	// pinned is told when more than ring.max must stay open; nil: nobody.
 	pinned func()
 	names  struct {
@@ -34,10 +34,11 @@ func Cache(base FS, maxOpen int) *FileCache {
 	return c
 }
 
-// Rebuildable names the files that are made again from others when they are damaged (indexes). They may be closed with unsynced
-// writes, whose error is lost then: otherwise thousands of them, which nobody syncs, would each hold a descriptor. It is to be set before
-// the cache is used.
-func (c *FileCache) Rebuildable(match func(name string) bool) { c.rebuildable = match }
+// Forgettable says which files may be closed with unsynced writes, although the error of their writing back may be lost then:
+// those that are made again from others when they are damaged (indexes), and those of which nobody was promised more than the page
+// cache. Otherwise thousands of them, which nobody syncs, would each hold a descriptor. match is asked whenever it matters, by the
+// name the file was opened by, and must neither wait nor use the cache. It is to be set before the cache is used.
+func (c *FileCache) Forgettable(match func(name string) bool) { c.forgettable = match }
 
 // OnPinned has fn called, by whoever opens a file, while more files than the cache may open must stay open: syncs let it close
 // some. It is to be set before the cache is used, and must not use it.
@@ -73,7 +74,6 @@ func (c *FileCache) OpenFile(name string, flag int) (File, error) {
 	c.names.RLock()
 	defer c.names.RUnlock()
 	f := &cachedFile{cache: c, opened: name, flag: flag &^ createFlags}
-	f.rebuildable = c.rebuildable != nil && c.rebuildable(name)
 	f.node = c.names.tree.attach(name, f)
 	d, err := c.openDescriptor(f, name, flag)
 	if err != nil {

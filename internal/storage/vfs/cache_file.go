@@ -11,14 +11,12 @@ import (
 
 // cachedFile is a File that has a descriptor when it needs one.
 type cachedFile struct {
-	cache  *FileCache
-	opened string // the name it was opened by, for errors
-	flag   int
-	// rebuildable: nothing is lost with its writes, so the cache may close it before they are synced.
-	rebuildable bool
-	current     atomic.Pointer[descriptor] // nil while closed by the cache
-	node        *nameNode                  // its name, nil when it has none; changes under names.Lock or mu
-	mu          struct {
+	cache   *FileCache
+	opened  string // the name it was opened by, for errors
+	flag    int
+	current atomic.Pointer[descriptor] // nil while closed by the cache
+	node    *nameNode                  // its name, nil when it has none; changes under names.Lock or mu
+	mu      struct {
 		sync.Mutex // one opens the descriptor, the others wait
 		closed     bool
 	}
@@ -77,7 +75,11 @@ func (d *descriptor) closeUnused() error {
 }
 
 func (d *descriptor) dirty() bool {
-	return d.failed.Load() || !d.owner.rebuildable && d.writes.Load() != d.synced.Load()
+	return d.failed.Load() || d.writes.Load() != d.synced.Load() && !d.owner.forgettable()
+}
+
+func (f *cachedFile) forgettable() bool {
+	return f.cache.forgettable != nil && f.cache.forgettable(f.opened)
 }
 
 // pin returns the open descriptor, which the caller must unpin. It takes no lock while there is one.

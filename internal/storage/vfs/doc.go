@@ -10,7 +10,7 @@
 //  4. A failed Sync is final: a file of the operating system answers every later Sync with the same error,
 //     since the kernel would say nil for pages that it has dropped.
 //  5. The cache never closes a descriptor that is in use, that has writes since its last successful Sync (but see
-//     Rebuildable), or whose file has no name any more.
+//     Forgettable), or whose file has no name any more.
 //  6. Errors of operations on bytes name the file and the position and wrap the cause. io.EOF from ReadAt is
 //     returned bare, as io.ReaderAt asks.
 //

@@ -1,4 +1,4 @@
-package cli
+package host
 
 import (
 	"log/slog"
@@ -12,18 +12,13 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// gcPercent lets the heap grow to five times what lives: little does, and memory.limit is the bound that counts.
-const gcPercent = 400
-
-// useMachine fits the Go runtime to the memory and the descriptors there are, unless GOMEMLIMIT or GOGC say otherwise.
-func (a *app) useMachine(logger *slog.Logger) {
+// Fit fits the process to the memory and the descriptors there are. getenv looks a variable up, with a value for when it is not set:
+// where GOMEMLIMIT is set, it stands.
+func Fit(getenv func(name, unset string) string, logger *slog.Logger) {
 	if files, err := raiseFiles(); err == nil {
 		logger.Debug("descriptors", slog.Uint64("limit", files))
 	}
-	if a.getenv("GOGC", "") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
-	if a.getenv("GOMEMLIMIT", "") != "" {
+	if getenv("GOMEMLIMIT", "") != "" {
 		return
 	}
 	if total := machineMemory(os.ReadFile); total > 0 {

@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// TestCacheClosesRebuildableFiles: unsynced writes hold the descriptors of other files alone, and nothing of them is lost while the
+// TestCacheClosesForgettableFiles: unsynced writes hold the descriptors of other files alone, and nothing of them is lost while the
 // process lives.
-func TestCacheClosesRebuildableFiles(t *testing.T) {
+func TestCacheClosesForgettableFiles(t *testing.T) {
 	t.Parallel()
 	c := Cache(NewMem(), 4)
-	c.Rebuildable(func(name string) bool { return path.Ext(name) == ".index" })
+	c.Forgettable(func(name string) bool { return path.Ext(name) == ".index" })
 	var files []File
 	for i := range 20 {
 		f, err := c.OpenFile(fmt.Sprintf("%d.index", i), os.O_CREATE|os.O_RDWR)
@@ -25,7 +25,7 @@ func TestCacheClosesRebuildableFiles(t *testing.T) {
 		files = append(files, f)
 	}
 	if got := c.Descriptors(); got > 4 {
-		t.Errorf("%d descriptors are open for unsynced rebuildable files, want 4 at most", got)
+		t.Errorf("%d descriptors are open for unsynced forgettable files, want 4 at most", got)
 	}
 	for i, f := range files {
 		got := make([]byte, 1)

@@ -1,4 +1,4 @@
-package cli
+package host
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// portOwner finds who listens on addr's port, by /proc. It finds other users' processes only as root.
-func portOwner(addr string) (pid int, name string, ok bool) {
+// PortOwner finds who listens on addr's port, by /proc. It finds other users' processes only as root.
+func PortOwner(addr string) (pid int, name string, ok bool) {
 	_, text, err := net.SplitHostPort(addr)
 	if err != nil {
 		return 0, "", false
