@@ -227,6 +227,34 @@ func TestConfigsReachOpenPartitions(t *testing.T) {
 	}
 }
 
+// TestForgettable: the descriptor cache may close unsynced files of what promises the page cache only, and of nothing else.
+func TestForgettable(t *testing.T) {
+	t.Parallel()
+	b := bring(t, options(vfs.NewMem()))
+	for name, durability := range map[string]string{"safe": "disk", "fast": "memory"} {
+		createTopic(t, b, name, 1)
+		results, err := b.AlterConfigs(t.Context(), []meta.ResourceChanges{{
+			Resource: meta.TopicResource(name),
+			Changes:  []meta.ConfigChange{{Name: "durability", Value: &durability}},
+		}}, false)
+		if err != nil || results[0].Err != nil {
+			t.Fatal(err, results)
+		}
+		touch(t, b, name, 0)
+	}
+	createTopic(t, b, "untouched", 1)
+	for name, want := range map[string]bool{
+		"fast-0/00000000000000000000.log": true, "fast-0/00000000000000000000.index": true, "fast-0/leader-epoch-checkpoint": false,
+		"safe-0/00000000000000000000.log": false, "safe-0/00000000000000000000.index": true,
+		"untouched-0/00000000000000000000.log": false, "unknown-0/00000000000000000000.log": false, "fast-7/00000000000000000000.log": false,
+		"__cluster_metadata-0/00000000000000000000.log": false, "00000000000000000000.log": false,
+	} {
+		if got := b.forgettable(name); got != want {
+			t.Errorf("%s may be forgotten: %v, want %v", name, got, want)
+		}
+	}
+}
+
 func TestGrow(t *testing.T) {
 	t.Parallel()
 	b := bring(t, options(vfs.NewMem()))
