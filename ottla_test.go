@@ -99,7 +99,7 @@ func TestRefusals(t *testing.T) {
 		err  string
 	}{
 		{"a bad setting", ottla.Options{Memory: true, Settings: map[string]string{"num.partitions": "0"}}, "num.partitions=0: must be at least 1"},
-		{"TLS", ottla.Options{Memory: true, Settings: map[string]string{"listeners": "SSL://127.0.0.1:0"}}, "wants SSL"},
+		{"TLS", ottla.Options{Memory: true, Settings: map[string]string{"listeners": "SSL://127.0.0.1:0"}}, "asks for SSL"},
 		{"no file", ottla.Options{Memory: true, ConfigFile: filepath.Join(t.TempDir(), "none")}, "no such file"},
 		{"a file for a directory", ottla.Options{DataDir: os.Args[0], Listen: "127.0.0.1:0", Admin: "off"}, "data directory"},
 	} {

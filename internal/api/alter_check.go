@@ -96,7 +96,7 @@ func (a *API) checkBrokerKeys(changes []meta.ConfigChange) error {
 		appends := c.Op == meta.OpAppend || c.Op == meta.OpSubtract
 		switch {
 		case e == nil:
-			return refuse(kerr.InvalidConfig, "unknown broker config %q", c.Name)
+			return refuse(kerr.InvalidConfig, "broker config %q is unknown, or has no effect here", c.Name)
 		case e.ReadOnly:
 			return refuse(kerr.InvalidRequest, "cannot change %s while the broker runs: set it in the configuration and restart", c.Name)
 		case appends && e.Type != kmsg.ConfigTypeList:

@@ -61,13 +61,22 @@ func (a *app) admin(ctx context.Context, fn func(ctx context.Context, admin *kad
 	return nil
 }
 
+// parsePair parses a key=value argument.
+func parsePair(pair, what string) (key, text string, err error) {
+	key, text, ok := strings.Cut(pair, "=")
+	if !ok || key == "" {
+		return "", "", usagef("%s: %s must be key=value", pair, what)
+	}
+	return key, text, nil
+}
+
 // parsePairs parses key=value arguments.
 func parsePairs(pairs []string, what string) (map[string]*string, error) {
 	m := make(map[string]*string, len(pairs))
 	for _, pair := range pairs {
-		key, text, ok := strings.Cut(pair, "=")
-		if !ok || key == "" {
-			return nil, usagef("%s: %s must be key=value", pair, what)
+		key, text, err := parsePair(pair, what)
+		if err != nil {
+			return nil, err
 		}
 		m[key] = &text
 	}

@@ -79,7 +79,8 @@ func (a *app) configGet() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use: "get " + resourceUse + " [KEY...]", Short: "show settings", Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completeResource(bare),
-		Long: "Show the settings of a topic or a broker: those that were set somewhere, the named ones, or with --all all.",
+		Long:    "Show the settings of a topic or a broker: those that were set somewhere, the named ones, or with --all all.",
+		Example: "  ottla config get topic orders\n  ottla config get topic orders retention.ms\n  ottla config get broker 1 --all",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, keys, err := parseResource(args)
 			if err != nil {
@@ -90,7 +91,7 @@ func (a *app) configGet() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.printConfigs(configs, keys, all)
+				return a.printConfigs(r, configs, keys, all)
 			})
 		},
 	}
@@ -107,7 +108,7 @@ func (r resource) describe(ctx context.Context, admin *kadm.Client) ([]kadm.Conf
 		all, err = admin.DescribeBrokerConfigs(ctx, r.broker...)
 	}
 	if err != nil {
-		return nil, err
+		return nil, r.orMissing(ctx, admin, err)
 	}
 	if len(all) != 1 {
 		return nil, fmt.Errorf("the broker described %d resources when asked for one", len(all))
@@ -116,6 +117,18 @@ func (r resource) describe(ctx context.Context, admin *kadm.Client) ([]kadm.Conf
 		return nil, r.wrap(all[0].Err, all[0].ErrMessage)
 	}
 	return all[0].Configs, nil
+}
+
+// orMissing is err, or that there is no such broker, where that is why.
+func (r resource) orMissing(ctx context.Context, admin *kadm.Client, err error) error {
+	if len(r.broker) == 0 {
+		return err
+	}
+	brokers, failed := admin.ListBrokers(ctx)
+	if failed != nil || slices.Contains(brokers.NodeIDs(), r.broker[0]) {
+		return err
+	}
+	return fmt.Errorf("broker %d: there is no such broker; there are %v", r.broker[0], brokers.NodeIDs())
 }
 
 func (r resource) wrap(err error, message string) error {
@@ -131,7 +144,7 @@ var sources = map[kmsg.ConfigSource]string{
 	kmsg.ConfigSourceDefaultConfig: "default", kmsg.ConfigSourceDynamicBrokerLoggerConfig: "logger",
 }
 
-func (a *app) printConfigs(configs []kadm.Config, keys []string, all bool) error {
+func (a *app) printConfigs(r resource, configs []kadm.Config, keys []string, all bool) error {
 	slices.SortFunc(configs, func(x, y kadm.Config) int { return strings.Compare(x.Key, y.Key) })
 	rows := []configRow{}
 	t := newTable("KEY", "VALUE", "SET BY")
@@ -152,10 +165,18 @@ func (a *app) printConfigs(configs []kadm.Config, keys []string, all bool) error
 		}
 	}
 	if len(rows) == 0 && a.output != "json" {
-		fmt.Fprintln(a.errOut, "all settings have their defaults; --all shows them")
+		fmt.Fprintln(a.errOut, r.nothingSet())
 		return nil
 	}
 	return a.print(rows, t)
+}
+
+// nothingSet says that config get has nothing to show, and where to look.
+func (r resource) nothingSet() string {
+	if r.topic == "" && len(r.broker) == 0 {
+		return "nothing is set for all brokers; `ottla config get broker ID --all` shows what a broker has"
+	}
+	return "all settings have their defaults; --all shows them"
 }
 
 func unknownKey(key string) error {
@@ -169,35 +190,31 @@ func (a *app) configSet() *cobra.Command {
 	return &cobra.Command{
 		Use: "set " + resourceUse + " KEY=VALUE...", Short: "change settings", Args: cobra.MinimumNArgs(2), ValidArgsFunction: a.completeResource(equals),
 		Example: "  ottla config set topic orders retention.ms=3600000\n  ottla config set brokers log.retention.ms=86400000",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			r, pairs, err := parseResource(args)
-			if err != nil {
-				return err
-			}
-			changes, err := alterations(pairs, nil)
-			if err != nil {
-				return err
-			}
-			return a.alter(cmd.Context(), r, changes)
-		},
+		RunE:    a.altering(func(pairs []string) ([]kadm.AlterConfig, error) { return alterations(pairs, nil) }),
 	}
 }
 
 func (a *app) configUnset() *cobra.Command {
 	return &cobra.Command{
 		Use: "unset " + resourceUse + " KEY...", Short: "set settings back to what they fall back to", Args: cobra.MinimumNArgs(2),
+		Example:           "  ottla config unset topic orders retention.ms",
 		ValidArgsFunction: a.completeResource(bare),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			r, keys, err := parseResource(args)
-			if err != nil {
-				return err
-			}
-			changes, err := alterations(nil, keys)
-			if err != nil {
-				return err
-			}
-			return a.alter(cmd.Context(), r, changes)
-		},
+		RunE:              a.altering(func(keys []string) ([]kadm.AlterConfig, error) { return alterations(nil, keys) }),
+	}
+}
+
+// altering runs config set and unset.
+func (a *app) altering(changes func(args []string) ([]kadm.AlterConfig, error)) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		r, rest, err := parseResource(args)
+		if err != nil {
+			return err
+		}
+		all, err := changes(rest)
+		if err != nil {
+			return err
+		}
+		return a.alter(cmd.Context(), r, all)
 	}
 }
 
@@ -211,7 +228,7 @@ func (a *app) alter(ctx context.Context, r resource, changes []kadm.AlterConfig)
 	return a.admin(ctx, func(ctx context.Context, admin *kadm.Client) error {
 		responses, err := admin.AlterBrokerConfigs(ctx, changes, r.broker...)
 		if err != nil {
-			return err
+			return r.orMissing(ctx, admin, err)
 		}
 		var problems []error
 		for _, resp := range responses {
@@ -230,6 +247,9 @@ func (a *app) configExplain() *cobra.Command {
 	var flags settingFlags
 	cmd := &cobra.Command{
 		Use: "explain KEY...", Short: "tell what a setting is, and where a broker started here would get it from", Args: cobra.MinimumNArgs(1),
+		Long: "Tell what a setting is, and where a broker that is started here, with these flags, would get it from: a flag, a variable, a line of --config, or " +
+			"the default. No broker is asked; `ottla config get` asks one, and knows what was set while it ran.",
+		Example: "  ottla config explain retention.ms\n  ottla config explain listeners --config server.properties",
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return append(config.Names(false), config.Names(true)...), cobra.ShellCompDirectiveNoFileComp
 		},

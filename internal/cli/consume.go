@@ -32,7 +32,7 @@ func (a *app) consumeCommand() *cobra.Command {
 		Use: "consume TOPIC...", Short: "print a topic's records", Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completeTopics,
 		Long: `Print the values of records, one a line, from the start of the topic on, and wait for more.
 
---format takes the letters of kcat and rpk:
+--format (%v\n by default) takes the letters of kcat and rpk:
   %t topic   %p partition   %o offset   %e leader epoch
   %k key     %v or %s value  %K %V %S their lengths
   %T timestamp in ms   %d{go[2006-01-02]} or %d{strftime[%F]} the timestamp as text
@@ -49,13 +49,20 @@ func (a *app) consumeCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.from, "from", "start", "start, end, OFFSET, -N (before the end) or @TIME (RFC 3339, a date, ms, or -1h)")
 	flags.StringVar(&f.offsets, "offsets", "", "FROM:TO, the offsets to print, TO not among them; either may be left out")
-	flags.Int32SliceVarP(&f.partitions, "partition", "p", nil, "only these partitions")
+	partitionsFlag(cmd, &f.partitions)
 	flags.StringVarP(&f.format, "format", "f", `%v\n`, "how to print a record")
+	flags.Lookup("format").DefValue = "" // pflag would show it with two backslashes
 	flags.BoolVarP(&f.asJSON, "json", "J", false, "print each record as a line of JSON")
 	flags.Int64VarP(&f.count, "count", "n", 0, "stop after so many records")
 	flags.BoolVarP(&f.untilEnd, "until-end", "e", false, "stop at what is the end when the command starts")
 	flags.BoolVar(&f.committed, "read-committed", false, "leave out records of open and aborted transactions")
 	return cmd
+}
+
+// partitionsFlag adds --partition.
+func partitionsFlag(cmd *cobra.Command, only *[]int32) {
+	cmd.Flags().Int32SliceVarP(only, "partition", "p", nil, "only these partitions, `N,...`")
+	cmd.Flags().Lookup("partition").DefValue = "" // pflag would show []
 }
 
 // limits are where to start and stop in each partition of a topic.
@@ -103,12 +110,11 @@ func (a *app) consume(ctx context.Context, names []string, f consumeFlags) error
 	if f.committed {
 		opts = append(opts, kgo.FetchIsolationLevel(kgo.ReadCommitted()))
 	}
-	client, err := a.client(ctx, opts...)
-	if err != nil {
+	c := &consumption{app: a, where: where, write: write, left: left, most: f.count}
+	if c.client, err = a.client(ctx, append(opts, kgo.WithHooks(&c.away))...); err != nil {
 		return err
 	}
-	defer client.Close()
-	c := &consumption{app: a, client: client, where: where, write: write, left: left, most: f.count}
+	defer c.client.Close()
 	return c.run(ctx)
 }
 
@@ -178,6 +184,7 @@ type consumption struct {
 	most   int64 // records to print; 0: no limit
 	done   int64
 	waits  bool // a person was told that there is nothing more for now
+	away   away
 }
 
 func (c *consumption) run(ctx context.Context) error {
@@ -223,6 +230,7 @@ func (c *consumption) idle(ctx context.Context) error {
 		fmt.Fprintln(c.errOut, "... waiting for new records (Ctrl-C ends)")
 	}
 	c.waits = true
+	c.away.tell(c.errOut)
 	for topic, partitions := range c.where {
 		for p, l := range partitions {
 			if l.to < 0 {

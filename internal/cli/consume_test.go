@@ -1,7 +1,11 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
 	"io"
+	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,5 +46,22 @@ func TestIdle(t *testing.T) {
 	c.where["t"][0] = limit{2, 2}
 	if err := c.idle(t.Context()); err != nil || c.left != 1 {
 		t.Errorf("idle at the limit: %v, %d left", err, c.left)
+	}
+}
+
+// TestAway: what is said of a broker that goes and comes back, and of nothing else.
+func TestAway(t *testing.T) {
+	t.Parallel()
+	var w away
+	var out strings.Builder
+	node := kgo.BrokerMetadata{Host: "127.0.0.1", Port: 9092}
+	refused := fmt.Errorf("unable to dial: %w", &net.OpError{Op: "dial", Err: errors.New("connection refused")})
+	for _, err := range []error{nil, refused, refused, nil, nil} {
+		w.OnBrokerConnect(node, 0, nil, err)
+		w.tell(&out)
+	}
+	want := "... no broker at 127.0.0.1:9092: connection refused; trying again (Ctrl-C ends)\n... connected to 127.0.0.1:9092 again\n"
+	if out.String() != want {
+		t.Errorf("said %q; want %q", out.String(), want)
 	}
 }

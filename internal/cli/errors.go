@@ -75,8 +75,16 @@ func inWords(err error, seeds string) string {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return fmt.Sprintf("no broker at %s: the name %s is not known; name another with -b HOST:PORT", seeds, dns.Name)
 	}
+	if strings.Contains(err.Error(), "beginning of an HTTP response") { // kgo has no mark for it
+		return fmt.Sprintf("%s answers in HTTP; -b wants the address for Kafka clients, which by default is 127.0.0.1:9092", seeds)
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Sprintf("no answer from %s in time; is it an Ottla or Kafka broker? --timeout waits longer", seeds)
 	}
 	return err.Error()
+}
+
+// noPartition says that a topic has n partitions, and not this one.
+func noPartition(topic string, partition int32, n int) error {
+	return fmt.Errorf("topic %s has no partition %d; it has %s", topic, partition, plural(n, "partition"))
 }

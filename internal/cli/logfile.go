@@ -37,7 +37,8 @@ func (a *app) logDump() *cobra.Command {
 func (a *app) logVerify() *cobra.Command {
 	return &cobra.Command{
 		Use: "verify FILE|DIR...", Short: "check segments and their indexes", Args: cobra.MinimumNArgs(1),
-		Long: "Check every batch's checksum and offsets, and that each index entry points to what it says. A directory stands for all below it. A broker that\nis running writes while this reads: what it finds at a log's very end then means nothing.",
+		Long:    "Check every batch's checksum and offsets, and that each index entry points to what it says. A directory stands for all below it. A broker that\nis running writes while this reads: what it finds at a log's very end then means nothing.",
+		Example: "  ottla log verify ottla-data",
 		RunE: func(_ *cobra.Command, paths []string) error {
 			files, err := logFiles(paths)
 			if err != nil {
@@ -84,7 +85,7 @@ func (a *app) verify(files []string) error {
 			plural(v.Records, "record"), counted(v.Entries, "index entry", "index entries"))
 	}
 	if len(v.Problems) > 0 {
-		return fmt.Errorf("%s found; the broker repairs what was never acknowledged when it starts", plural(len(v.Problems), "problem"))
+		return fmt.Errorf("%s found; a broker that starts after a crash cuts off a torn end and makes the indexes anew, but repairs no batch", plural(len(v.Problems), "problem"))
 	}
 	return nil
 }

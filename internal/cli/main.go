@@ -123,7 +123,19 @@ func checkArgs(cmd *cobra.Command) {
 
 func argsError(cmd *cobra.Command, args []string, err error) error {
 	if !cmd.HasSubCommands() {
+		_, wants, _ := strings.Cut(cmd.Use, " ")
+		switch {
+		case wants == "":
+			err = fmt.Errorf("%s: takes no arguments", args[0])
+		case len(args) == 0:
+			err = fmt.Errorf("%s is missing", wants)
+		default:
+			err = fmt.Errorf("%s do not fit", plural(len(args), "argument"))
+		}
 		return fmt.Errorf("%w; usage: %s", err, cmd.UseLine())
+	}
+	if len(args[0]) < 4 {
+		cmd.SuggestionsMinimumDistance = 1 // two letters of three are another word
 	}
 	hint := ""
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,7 +83,7 @@ func resolvePlace(ctx context.Context, admin *kadm.Client, at place, topic strin
 	}
 	for _, p := range only {
 		if _, ok := ends.Lookup(topic, p); !ok {
-			return nil, fmt.Errorf("topic %s has no partition %d; it has %s", topic, p, plural(len(ends[topic]), "partition"))
+			return nil, noPartition(topic, p, len(ends[topic]))
 		}
 	}
 	offsets := make(map[int32]int64)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -121,6 +122,11 @@ func (a *app) produce(ctx context.Context, topic string, f produceFlags, hasKey 
 		return err
 	}
 	defer client.Close()
+	if f.partition >= 0 {
+		if err := hasPartition(ctx, client, topic, f.partition); err != nil {
+			return err
+		}
+	}
 	p := &production{app: a, client: client, topic: topic}
 	p.tally.blind = f.acks == "0"
 	return p.run(ctx, input, parse)
@@ -150,6 +156,18 @@ func (a *app) batchLimit(ctx context.Context, topic string) (limit int32, err er
 		return nil
 	})
 	return limit, err
+}
+
+// hasPartition says that a topic lacks a partition. A topic that is not there is for the produce request to tell of, or to create.
+func hasPartition(ctx context.Context, client *kgo.Client, topic string, partition int32) error {
+	details, err := topics(ctx, kadm.NewClient(client), topic)
+	if errors.Is(err, kerr.UnknownTopicOrPartition) {
+		return nil
+	}
+	if n := len(details[topic].Partitions); err == nil && int(partition) >= n {
+		return noPartition(topic, partition, n)
+	}
+	return err
 }
 
 // produceInput opens what is to be read.

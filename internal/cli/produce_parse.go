@@ -97,7 +97,7 @@ func parseJSON(topic string, line []byte, headers []kgo.RecordHeader, partition 
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&j); err != nil {
-		return nil, fmt.Errorf("no record in JSON: %w", err)
+		return nil, fmt.Errorf(`not a record in JSON, such as {"key":"k","value":"v"}: %w`, err)
 	}
 	r := &kgo.Record{Topic: topic, Headers: headers, Partition: max(partition, 0)}
 	if j.Timestamp != "" {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"net"
 	"os"
 	"strings"
 
@@ -24,7 +25,7 @@ func (f *settingFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVarP(&f.listen, "listen", "l", nil, "HOST:PORT for clients, port 0 picks one (127.0.0.1:9092)")
 	flags.StringVar(&f.admin, "admin", "", "HOST:PORT of health, metrics and profiles, or off (127.0.0.1:9644)")
 	flags.StringVar(&f.file, "config", "", "a server.properties")
-	flags.StringArrayVar(&f.sets, "set", nil, "key=value of a setting, again for more")
+	flags.StringArrayVar(&f.sets, "set", nil, "`KEY=VALUE` of a setting, again for more")
 	_ = cmd.RegisterFlagCompletionFunc("set", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		names := config.Names(false)
 		for i := range names {
@@ -50,6 +51,9 @@ func (f *settingFlags) given() ([]config.Flag, error) {
 	if len(f.listen) > 0 {
 		items := make([]string, len(f.listen))
 		for i, address := range f.listen {
+			if _, _, err := net.SplitHostPort(address); err != nil && !strings.Contains(address, "://") {
+				return nil, usagef("--listen %s: must be HOST:PORT, such as 127.0.0.1:9092", address)
+			}
 			items[i] = config.ListenFlag(address)
 		}
 		all = append(all, config.Flag{Key: "listeners", Text: strings.Join(items, ","), Place: "--listen"})

@@ -82,6 +82,7 @@ func (a *app) topicDescribe() *cobra.Command {
 	return &cobra.Command{
 		Use: "describe TOPIC...", Short: "show topics with their partitions and settings", Args: cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.completeTopics,
+		Example:           "  ottla topic describe orders",
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return a.admin(cmd.Context(), func(ctx context.Context, admin *kadm.Client) error {
 				infos, err := describeTopics(ctx, admin, names)

@@ -39,7 +39,7 @@ func (a *app) topicCreate() *cobra.Command {
 	flags := cmd.Flags()
 	flags.Int32VarP(&partitions, "partitions", "p", -1, "number of partitions; -1: the broker's num.partitions")
 	flags.Int16VarP(&replicas, "replicas", "r", -1, "number of replicas; -1: the broker's default.replication.factor")
-	flags.StringArrayVarP(&settings, "config", "c", nil, "key=value of a setting, again for more")
+	flags.StringArrayVarP(&settings, "config", "c", nil, "`KEY=VALUE` of a setting, again for more")
 	flags.BoolVar(&ifNotExists, "if-not-exists", false, "a topic that is there already is no error")
 	_ = cmd.RegisterFlagCompletionFunc("config", completeSettings)
 	return cmd
@@ -91,23 +91,21 @@ func (a *app) topicAlter() *cobra.Command {
 			return a.alterTopics(cmd.Context(), changes, names...)
 		},
 	}
-	cmd.Flags().StringArrayVarP(&settings, "config", "c", nil, "key=value to set, again for more")
-	cmd.Flags().StringArrayVarP(&unset, "delete", "d", nil, "key to set back to the broker's default, again for more")
+	cmd.Flags().StringArrayVarP(&settings, "config", "c", nil, "`KEY=VALUE` to set, again for more")
+	cmd.Flags().StringArrayVarP(&unset, "delete", "d", nil, "`KEY` to set back to the broker's default, again for more")
 	_ = cmd.RegisterFlagCompletionFunc("config", completeSettings)
 	return cmd
 }
 
 // alterations are the changes for key=value pairs to set and keys to unset.
 func alterations(pairs, unset []string) ([]kadm.AlterConfig, error) {
-	if _, err := parsePairs(pairs, "a setting"); err != nil {
-		return nil, err
-	}
 	var changes []kadm.AlterConfig
 	for _, pair := range pairs {
-		one, _ := parsePairs([]string{pair}, "a setting")
-		for key, text := range one {
-			changes = append(changes, kadm.AlterConfig{Op: kadm.SetConfig, Name: key, Value: text})
+		key, text, err := parsePair(pair, "a setting")
+		if err != nil {
+			return nil, err
 		}
+		changes = append(changes, kadm.AlterConfig{Op: kadm.SetConfig, Name: key, Value: &text})
 	}
 	for _, key := range unset {
 		changes = append(changes, kadm.AlterConfig{Op: kadm.DeleteConfig, Name: key})
@@ -138,6 +136,7 @@ func (a *app) topicDelete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "delete TOPIC...", Aliases: []string{"rm"}, Short: "delete topics and all that is in them", Args: cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.completeTopics,
+		Example:           "  ottla topic delete orders --if-exists",
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return a.admin(cmd.Context(), func(ctx context.Context, admin *kadm.Client) error {
 				responses, err := admin.DeleteTopics(ctx, names...)
@@ -167,7 +166,8 @@ func (a *app) topicGrow() *cobra.Command {
 	var add, to int
 	cmd := &cobra.Command{
 		Use: "add-partitions TOPIC...", Short: "give topics more partitions", Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completeTopics,
-		Long: "Give topics more partitions. Records stay where they are, so a key's new records may land in another partition than its old ones.",
+		Long:    "Give topics more partitions. Records stay where they are, so a key's new records may land in another partition than its old ones.",
+		Example: "  ottla topic add-partitions orders --to 6",
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if (add > 0) == (to > 0) {
 				return usagef("give one of --add N (how many more) and --to N (how many in all), at least 1")
@@ -181,20 +181,30 @@ func (a *app) topicGrow() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				var problems []error
-				for _, r := range responses.Sorted() {
-					if r.Err == nil {
-						a.say("topic %s has more partitions", r.Topic)
-					}
-					problems = append(problems, topicError(r.Topic, r.Err, r.ErrMessage))
-				}
-				return errors.Join(problems...)
+				return a.grown(ctx, admin, responses)
 			})
 		},
 	}
 	cmd.Flags().IntVarP(&add, "add", "n", 0, "how many more")
 	cmd.Flags().IntVar(&to, "to", 0, "how many in all")
 	return cmd
+}
+
+// grown says how many partitions the topics have now.
+func (a *app) grown(ctx context.Context, admin *kadm.Client, responses kadm.CreatePartitionsResponses) error {
+	var problems []error
+	for _, r := range responses.Sorted() {
+		if r.Err != nil {
+			problems = append(problems, topicError(r.Topic, r.Err, r.ErrMessage))
+			continue
+		}
+		details, err := topics(ctx, admin, r.Topic)
+		problems = append(problems, err)
+		if err == nil {
+			a.say("topic %s has %s", r.Topic, plural(len(details[r.Topic].Partitions), "partition"))
+		}
+	}
+	return errors.Join(problems...)
 }
 
 func (a *app) topicTrim() *cobra.Command {
@@ -221,7 +231,7 @@ func (a *app) topicTrim() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&before, "before", "", "OFFSET, end or @TIME (see consume --from)")
-	cmd.Flags().Int32SliceVarP(&only, "partition", "p", nil, "only these partitions")
+	partitionsFlag(cmd, &only)
 	return cmd
 }
 
@@ -248,6 +258,9 @@ func (a *app) trim(ctx context.Context, admin *kadm.Client, topic string, offset
 		}
 		rows = append(rows, row{r.Partition, r.LowWatermark})
 		t.row(r.Partition, r.LowWatermark)
+	}
+	if len(rows) == 0 && a.output != "json" {
+		return errors.Join(problems...)
 	}
 	return errors.Join(a.print(rows, t), errors.Join(problems...))
 }

@@ -27,7 +27,7 @@ type origin struct {
 
 // Config is all settings of one broker, resolved. It does not change.
 type Config struct {
-	static  map[string]origin
+	static  map[string][]origin // the first counts
 	notices []Notice
 	// cluster and node are the dynamic settings of all brokers and of this one.
 	cluster, node map[string]string
@@ -65,7 +65,7 @@ func (c *Config) given(names []Synonym) []Value {
 	}
 	for _, n := range names {
 		if o, ok := c.static[n.Name]; ok {
-			all = append(all, Value{Name: n.Name, Text: o.text, Source: StaticBroker, Place: o.place})
+			all = append(all, Value{Name: n.Name, Text: o[0].text, Source: StaticBroker, Place: o[0].place})
 		}
 	}
 	return all

@@ -28,7 +28,7 @@ type Given struct {
 func (c *Config) Explain(key string) ([]Explanation, error) {
 	s, topic := brokerSettings[key], topicSettings[key]
 	if s == nil && topic == nil {
-		hint := ""
+		hint := "; docs/reference/config.md lists all, and so does `ottla config get broker ID --all`"
 		if near := nearestAny(key); near != "" {
 			hint = "; did you mean " + near + "?"
 		}
@@ -36,7 +36,7 @@ func (c *Config) Explain(key string) ([]Explanation, error) {
 	}
 	var all []Explanation
 	if s != nil {
-		e := explain("broker", s, c.chain(s))
+		e := explain("broker", s, c.withOverruled(c.chain(s)))
 		e.Changes, e.Variable = "at a restart", EnvName("OTTLA_", s.Name)
 		if s.Dynamic {
 			e.Changes = "while the broker runs"
@@ -44,9 +44,24 @@ func (c *Config) Explain(key string) ([]Explanation, error) {
 		all = append(all, e)
 	}
 	if topic != nil {
-		all = append(all, explain("topic", topic, c.Topic(nil).chain(topic)))
+		all = append(all, explain("topic", topic, c.withOverruled(c.Topic(nil).chain(topic))))
 	}
 	return all, nil
+}
+
+// withOverruled puts behind each value those of the same name that it overrules.
+func (c *Config) withOverruled(values []Value) []Value {
+	var all []Value
+	for _, v := range values {
+		all = append(all, v)
+		if v.Source != StaticBroker {
+			continue
+		}
+		for _, o := range c.static[v.Name][1:] {
+			all = append(all, Value{Name: v.Name, Text: o.text, Source: StaticBroker, Place: o.place})
+		}
+	}
+	return all
 }
 
 // nearestAny is Nearest among the settings of brokers and topics.

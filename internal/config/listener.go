@@ -134,7 +134,7 @@ func (c *Config) parseListeners(value Value, protocols map[string]string) ([]Lis
 			return nil, fmt.Errorf("%s=%s: %s has no entry in listener.security.protocol.map (%s)", value.Name, value.Text, l.Name, value.Place)
 		}
 		if protocol != "PLAINTEXT" {
-			return nil, fmt.Errorf("%s=%s: listener %s wants %s, which this version has not; use PLAINTEXT (%s)", value.Name, value.Text, l.Name, protocol, value.Place)
+			return nil, fmt.Errorf("%s=%s: listener %s asks for %s, which this version does not have; use PLAINTEXT (%s)", value.Name, value.Text, l.Name, protocol, value.Place)
 		}
 		if slices.ContainsFunc(all, func(other Listener) bool { return other.Name == l.Name }) {
 			return nil, fmt.Errorf("%s=%s: %s is there twice (%s)", value.Name, value.Text, l.Name, value.Place)

@@ -44,7 +44,7 @@ func Load(in Input) (*Config, error) {
 	}
 	// Stable: within a place, what comes last stands.
 	slices.SortStableFunc(all, func(a, b assignment) int { return b.rank - a.rank })
-	c := &Config{static: make(map[string]origin)}
+	c := &Config{static: make(map[string][]origin)}
 	var problems []error
 	for _, a := range all {
 		problems = append(problems, c.assign(a))
@@ -68,17 +68,19 @@ func (c *Config) assign(a assignment) error {
 	if err := s.Validate(a.text); err != nil {
 		return fmt.Errorf("%w (%s)", err, a.place)
 	}
-	if old, twice := c.static[a.key]; twice && old.rank == a.rank && a.rank == rankFile {
-		c.warn("%s is set twice, at %s and %s; the last one counts", a.key, old.place, a.place)
+	old := c.static[a.key]
+	if len(old) > 0 && old[0].rank == a.rank && a.rank == rankFile {
+		c.warn("%s is set twice, at %s and %s; the last one counts", a.key, old[0].place, a.place)
 	}
 	if s.Ignored != "" {
 		c.note("%s (%s) has no effect: %s", a.key, a.place, s.Ignored)
 	}
-	c.static[a.key] = origin{a.text, a.place, a.rank}
+	c.static[a.key] = append([]origin{{a.text, a.place, a.rank}}, old...)
 	return nil
 }
 
-// unknown warns of a key that is in no table, or refuses it if it may have been meant to protect the broker.
+// unknown warns of a key that is in no table. It refuses one that may have been meant to protect the broker, or that was given for this start alone:
+// files and environments are shared with other programs and versions, a flag is not.
 func (c *Config) unknown(a assignment) error {
 	key := a.key
 	if inner, ok := listenerKey(key); ok && brokerSettings[inner] != nil {
@@ -91,6 +93,9 @@ func (c *Config) unknown(a assignment) error {
 		hint = fmt.Sprintf("; did you mean %s?", near.Name)
 	}
 	if looksSecure(key) || found && near.Security && distance(key, near.Name) <= 3 {
+		if !found {
+			hint = "; remove it if it is not meant for the broker"
+		}
 		return fmt.Errorf("%s: unknown security setting (%s)%s", key, a.place, hint)
 	}
 	for _, p := range ignoredPrefixes {
@@ -98,6 +103,9 @@ func (c *Config) unknown(a assignment) error {
 			c.note("%s (%s) has no effect: %s", key, a.place, p.why)
 			return nil
 		}
+	}
+	if a.rank == rankFlag {
+		return fmt.Errorf("%s: unknown setting (%s)%s", key, a.place, hint)
 	}
 	c.warn("%s: unknown setting, ignored (%s)%s", key, a.place, hint)
 	return nil

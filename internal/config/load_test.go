@@ -84,6 +84,7 @@ func TestProblems(t *testing.T) {
 		{"impossible", "num.partitions=0", "num.partitions=0: must be at least 1 (f:1)"},
 		{"not a number", "\nnum.partitions=many", "num.partitions=many: must be a whole number of at most 32 bits (f:2)"},
 		{"security typo", "ssl.keystore.locatoin=/k", "ssl.keystore.locatoin: unknown security setting (f:1); did you mean ssl.keystore.location?"},
+		{"security, like nothing", "security.protocol=SSL", "security.protocol: unknown security setting (f:1); remove it if it is not meant for the broker"},
 		{"another", "authoriser.class.name=x", "did you mean authorizer.class.name?"},
 		{"and another", "super.user=User:a", "did you mean super.users?"},
 		{"in a listener", "listener.name.internal.ssl.keystore.lcation=x", "unknown security setting"},
@@ -98,7 +99,11 @@ func TestProblems(t *testing.T) {
 			t.Errorf("%s: got %v, want one line with %q", tt.name, err, tt.err)
 		}
 	}
-	_, err := Load(Input{Environ: []string{"KAFKA_SSL_KEYSTOR_LOCATION=x"}})
+	_, err := Load(Input{Flags: []Flag{{"something.else", "1", "--set"}}})
+	if err == nil || err.Error() != "something.else: unknown setting (--set)" {
+		t.Errorf("an unknown key of a flag: %v", err)
+	}
+	_, err = Load(Input{Environ: []string{"KAFKA_SSL_KEYSTOR_LOCATION=x"}})
 	if err == nil || !strings.Contains(err.Error(), "(KAFKA_SSL_KEYSTOR_LOCATION)") {
 		t.Errorf("a security typo in a variable: %v", err)
 	}

@@ -48,7 +48,8 @@ func TestKcatCodecs(t *testing.T) {
 	lines := strings.Repeat("a line that compresses well\n", 500)
 	for _, codec := range codecs {
 		topic := "codec-" + codec
-		k.run(t, lines, "-P", "-t", topic, "-z", codec)
+		// One batch: librdkafka leaves one that does not shrink uncompressed, as of a single line, which is what a slow machine sends.
+		k.run(t, lines, "-P", "-t", topic, "-z", codec, "-X", "linger.ms=20000", "-X", "batch.num.messages=500")
 		k.says(t, lines, "-C", "-t", topic, "-o", "beginning", "-e", "-q")
 		expectCodec(t, k.addr, topic, librdkafkaStores(codec))
 	}
