@@ -135,6 +135,7 @@ func endToEndSection(r *report) error {
 	}
 	p50, p99 := map[string][]float64{}, map[string][]float64{}
 	for range r.rounds {
+		unix.Sync() // what earlier sections wrote must not be written back meanwhile
 		syncs, err := syncTimes()
 		if err != nil {
 			return err

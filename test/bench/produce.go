@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // produceSection compares pipelined produces with the bare server: throughput, and CPU for each GB. The bare server does not
@@ -62,6 +64,7 @@ func (l load) round(durability string) (rate, cpu float64, err error) {
 	if err := touchPages(bytes * 3 / 2); err != nil {
 		return 0, 0, err
 	}
+	unix.Sync()
 	p, err := startFor(durability)
 	if err != nil {
 		return 0, 0, err

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // syncSection counts acknowledged batches for each fsync, and compares 64 producers on 1,000 partitions with the same
@@ -48,6 +50,7 @@ func syncSection(r *report) error {
 }
 
 func syncRound(conns, depth, partitions, total int) (rate, perSync float64, err error) {
+	unix.Sync() // what earlier sections wrote must not be written back meanwhile
 	p, err := startBroker()
 	if err != nil {
 		return 0, 0, err
