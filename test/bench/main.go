@@ -9,9 +9,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // brokerBinary is the broker under measurement, built by main unless -binary names one.
@@ -95,7 +98,10 @@ func buildBroker() (func(), error) {
 type report struct{ rounds int }
 
 func (r *report) header() {
-	fmt.Printf("%d rounds, interleaved; medians. CPU is the server's, user and system.\n\n", r.rounds)
+	var host unix.Utsname
+	_ = unix.Uname(&host) // for people
+	fmt.Printf("%d cores, %s %s, %s; %d rounds, interleaved; medians. CPU is the server's, user and system.\n\n", runtime.NumCPU(),
+		unix.ByteSliceToString(host.Sysname[:]), unix.ByteSliceToString(host.Release[:]), runtime.Version(), r.rounds)
 	fmt.Printf("%-14s %-44s %14s %14s %8s  %s\n", "section", "figure", "ottla", "floor", "ratio", "aim")
 }
 
