@@ -70,10 +70,11 @@ func TestHealth(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	m := NewMetrics("v1")
-	m.Answered(kmsg.Produce, 9, 3*time.Millisecond, 100, 50)
-	m.Answered(kmsg.Produce, 9, 3*time.Millisecond, 100, 50)
-	m.Answered(kmsg.Fetch, 12, time.Second, 10, 1000)
-	m.Answered(9999, 0, time.Second, 1, 1)
+	m.Answered(kmsg.Produce, 9, 3*time.Millisecond, 1, 100, 50)
+	m.Answered(kmsg.Produce, 9, 3*time.Millisecond, 2, 200, 100)
+	m.Answered(kmsg.Fetch, 12, time.Second, 1, 10, 1000)
+	m.Answered(kmsg.Fetch, 12, time.Minute, 1, 0, 0)
+	m.Answered(9999, 0, time.Second, 1, 1, 1)
 	m.Failed(kmsg.Produce, 10)
 	m.Failed(kmsg.Metadata, 3)
 	m.Failed(kmsg.Metadata, 3)
@@ -84,7 +85,7 @@ func TestMetrics(t *testing.T) {
 	m.Refused("PLAINTEXT", "limit")
 	m.Synced(time.Millisecond, 16, nil)
 	m.Synced(time.Millisecond, 1, errors.New("failed"))
-	m.Produced("t", 10, 700)
+	m.Produced("t", 2, 10, 700)
 	m.Fetched("t", 300)
 	get := serve(t, Options{Metrics: m, Healthy: fine, Ready: fine, Figures: func() Figures {
 		return Figures{
@@ -98,9 +99,13 @@ func TestMetrics(t *testing.T) {
 		t.Fatalf("got %d %s", status, body)
 	}
 	for _, want := range []string{
-		`ottla_request_duration_seconds_count{api="Produce"} 2`, `ottla_request_duration_seconds_bucket{api="Produce",le="0.005"} 2`,
+		`ottla_request_duration_seconds_count{api="Produce"} 3`, `ottla_request_duration_seconds_bucket{api="Produce",le="0.005"} 3`,
+		`ottla_request_duration_seconds_bucket{api="Produce",le="30"} 3`, `ottla_request_duration_seconds_sum{api="Produce"} 0.009`,
+		`ottla_request_duration_seconds_bucket{api="Fetch",le="1"} 1`, `ottla_request_duration_seconds_bucket{api="Fetch",le="30"} 1`,
+		`ottla_request_duration_seconds_bucket{api="Fetch",le="+Inf"} 2`, `ottla_request_duration_seconds_sum{api="Fetch"} 61`,
+		`ottla_topic_batches_in_total{topic="t"} 2`,
 		`ottla_request_duration_seconds_bucket{api="Produce",le="0.0025"} 0`, `ottla_request_duration_seconds_count{api="Unknown"} 1`,
-		`ottla_request_bytes_total{api="Produce"} 200`, `ottla_response_bytes_total{api="Fetch"} 1000`,
+		`ottla_request_bytes_total{api="Produce"} 300`, `ottla_response_bytes_total{api="Fetch"} 1000`,
 		`ottla_request_errors_total{api="Metadata",code="UNKNOWN_TOPIC_OR_PARTITION"} 2`, `ottla_request_errors_total{api="Produce",code="MESSAGE_TOO_LARGE"} 1`,
 		`ottla_connections{listener="PLAINTEXT"} 1`, `ottla_connections_opened_total{listener="PLAINTEXT"} 2`,
 		`ottla_connections_refused_total{listener="PLAINTEXT",reason="limit"} 1`,
@@ -108,7 +113,7 @@ func TestMetrics(t *testing.T) {
 		`ottla_topic_records_in_total{topic="t"} 10`, `ottla_topic_bytes_in_total{topic="t"} 700`, `ottla_topic_bytes_out_total{topic="t"} 300`,
 		`ottla_topic_log_size_bytes{topic="t"} 42`, `ottla_topic_log_size_bytes{topic="u"} 7`, `ottla_topic_segments{topic="t"} 3`, `kafka_log_log_size{partition="1",topic="t"} 2`,
 		`kafka_topic_partitions{topic="t"} 2`, `ottla_partitions 3`, `ottla_disk_free_bytes 5`, `ottla_request_memory_bytes 77`,
-		`kafka_server_brokertopicmetrics_bytesin_total{topic="t"} 700`, `kafka_server_brokertopicmetrics_totalproducerequests_total 2`,
+		`kafka_server_brokertopicmetrics_bytesin_total{topic="t"} 700`, `kafka_server_brokertopicmetrics_totalproducerequests_total 3`,
 		`kafka_server_brokertopicmetrics_failedproducerequests_total 1`, `kafka_controller_kafkacontroller_activecontrollercount 1`,
 		`kafka_server_socket_server_metrics_connection_count 1`, `go_goroutines `, `process_open_fds `, `ottla_build_info{go="`,
 	} {
@@ -138,7 +143,7 @@ func TestTopicsAreBounded(t *testing.T) {
 	var figures Figures
 	for i := range topicsMax + 50 {
 		name := fmt.Sprint("topic-", i)
-		m.Produced(name, 1, 1)
+		m.Produced(name, 1, 1, 1)
 		figures.Logs = append(figures.Logs, LogFigures{Topic: name, Bytes: 1})
 		figures.Topics = append(figures.Topics, TopicFigures{Name: name, Partitions: 1})
 	}
@@ -168,8 +173,8 @@ func TestTopicsAreBounded(t *testing.T) {
 func TestCountingDoesNotAllocate(t *testing.T) {
 	m := NewMetrics("")
 	count := func() {
-		m.Answered(kmsg.Produce, 9, time.Millisecond, 100, 50)
-		m.Produced("t", 10, 700)
+		m.Answered(kmsg.Produce, 9, time.Millisecond, 20, 100, 50)
+		m.Produced("t", 1, 10, 700)
 		m.Fetched("t", 300)
 		m.Connections("PLAINTEXT", 1)
 		m.Synced(time.Millisecond, 16, nil)

@@ -14,7 +14,10 @@ import (
 )
 
 // latencies are the buckets of durations, in seconds: from what a page cache takes to what a client gives up at.
-var latencies = []float64{50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 100e-3, 250e-3, 500e-3, 1, 2.5, 5, 10, 30}
+var latencies = [latencyCount]float64{50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 100e-3, 250e-3, 500e-3, 1, 2.5, 5, 10, 30}
+
+// latencyCount is how many latencies there are.
+const latencyCount = 18
 
 // keysMax is above the largest API key that has figures of its own.
 const keysMax = 128
@@ -23,7 +26,7 @@ const keysMax = 128
 type Metrics struct {
 	registry *prometheus.Registry
 
-	took     *prometheus.HistogramVec
+	took     durations
 	in, out  *prometheus.CounterVec
 	errors   *prometheus.CounterVec
 	open     *prometheus.GaugeVec
@@ -49,7 +52,7 @@ type totals struct {
 
 // keyMetrics are the figures of one API key.
 type keyMetrics struct {
-	took    prometheus.Observer
+	took    *duration
 	in, out prometheus.Counter
 }
 
@@ -70,10 +73,8 @@ func NewMetrics(version string) *Metrics {
 	}
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
-		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "ottla_request_duration_seconds", Buckets: latencies,
-			Help: "Time from a request's last byte read to its response written, by API; waiting that the client asked for is in it.",
-		}, []string{"api"}),
+		took: durations{desc: prometheus.NewDesc("ottla_request_duration_seconds",
+			"Time from a request's last byte read to its response written, by API; waiting that the client asked for is in it.", []string{"api"}, nil)},
 		in:      counter("ottla_request_bytes_total", "Bytes of requests, by API.", "api"),
 		out:     counter("ottla_response_bytes_total", "Bytes of responses, by API.", "api"),
 		errors:  counter("ottla_request_errors_total", "Errors in responses, one for each topic, partition or response that had one, by API and Kafka's error code.", "api", "code"),
@@ -81,7 +82,7 @@ func NewMetrics(version string) *Metrics {
 		opened:  counter("ottla_connections_opened_total", "Connections opened, by listener.", "listener"),
 		refused: counter("ottla_connections_refused_total", "Connections closed by the broker, by listener and reason.", "listener", "reason"),
 		syncTook: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "ottla_fsync_duration_seconds", Buckets: latencies,
+			Name: "ottla_fsync_duration_seconds", Buckets: latencies[:],
 			Help: "Time of each fsync of a partition.",
 		}),
 		syncFor: prometheus.NewCounter(prometheus.CounterOpts{
@@ -95,22 +96,22 @@ func NewMetrics(version string) *Metrics {
 		ConstLabels: prometheus.Labels{"version": cmp.Or(version, "unknown"), "go": runtime.Version()},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.took, m.in, m.out, m.errors, m.open, m.opened, m.refused, m.syncTook, m.syncFor, m.syncErrs, build, &m.topics,
+	m.registry.MustRegister(&m.took, m.in, m.out, m.errors, m.open, m.opened, m.refused, m.syncTook, m.syncFor, m.syncErrs, build, &m.topics,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
-// Answered counts an answered request; see server.Observer.
-func (m *Metrics) Answered(key kmsg.Key, _ int16, took time.Duration, in, out int64) {
+// Answered counts answered requests; see server.Observer.
+func (m *Metrics) Answered(key kmsg.Key, _ int16, took time.Duration, n int, in, out int64) {
 	k := m.key(key)
-	k.took.Observe(took.Seconds())
+	k.took.observe(took, n)
 	k.in.Add(float64(in))
 	k.out.Add(float64(out))
 	switch key {
 	case kmsg.Produce:
-		m.totals.produce.Add(1)
+		m.totals.produce.Add(int64(n))
 	case kmsg.Fetch:
-		m.totals.fetch.Add(1)
+		m.totals.fetch.Add(int64(n))
 	default: // Strimzi's dashboards have totals of these only
 	}
 }
@@ -125,7 +126,7 @@ func (m *Metrics) key(key kmsg.Key) *keyMetrics {
 		return k
 	}
 	name := apiName(key)
-	k := &keyMetrics{m.took.WithLabelValues(name), m.in.WithLabelValues(name), m.out.WithLabelValues(name)}
+	k := &keyMetrics{m.took.of(name), m.in.WithLabelValues(name), m.out.WithLabelValues(name)}
 	slot.Store(k) // a second one made meanwhile counts into the same series
 	return k
 }

@@ -35,10 +35,10 @@ func (t *topics) of(name string) *topicMetrics {
 	return v
 }
 
-// Produced counts a batch that was appended; see api.Observer.
-func (m *Metrics) Produced(topic string, records int32, bytes int) {
+// Produced counts batches that were appended; see api.Observer.
+func (m *Metrics) Produced(topic string, batches, records, bytes int) {
 	t := m.topics.of(topic)
-	t.batches.Add(1)
+	t.batches.Add(int64(batches))
 	t.records.Add(int64(records))
 	t.in.Add(int64(bytes))
 }

@@ -4,8 +4,8 @@ import "github.com/twmb/franz-go/pkg/kmsg"
 
 // Observer is told what metrics count. Its methods are called on the hot path, by many goroutines at once: they must be cheap.
 type Observer interface {
-	// Produced is told of each batch that was appended: its records, and its bytes.
-	Produced(topic string, records int32, bytes int)
+	// Produced is told of batches that were appended together to a partition: the records and the bytes of all.
+	Produced(topic string, batches, records, bytes int)
 	// Fetched is told of the bytes of records that a response has of one partition.
 	Fetched(topic string, bytes int)
 	// Failed is told of each error code in a response.
@@ -15,6 +15,6 @@ type Observer interface {
 // nobody is the Observer that is not there.
 type nobody struct{}
 
-func (nobody) Produced(string, int32, int) {}
-func (nobody) Fetched(string, int)         {}
-func (nobody) Failed(kmsg.Key, int16)      {}
+func (nobody) Produced(string, int, int, int) {}
+func (nobody) Fetched(string, int)            {}
+func (nobody) Failed(kmsg.Key, int16)         {}

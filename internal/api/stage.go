@@ -44,11 +44,15 @@ func (s *stage) append(seen Observer) {
 	for i := range s.groups {
 		g := &s.groups[i]
 		g.partition.Append(s.now, g.batches)
+		var batches, records, bytes int
 		for _, b := range g.batches {
 			b.Records = nil
 			if b.Err == nil && !b.Duplicate {
-				seen.Produced(g.partition.ID().Topic, b.Count, b.Bytes)
+				batches, records, bytes = batches+1, records+int(b.Count), bytes+b.Bytes
 			}
+		}
+		if batches > 0 {
+			seen.Produced(g.partition.ID().Topic, batches, records, bytes)
 		}
 	}
 }

@@ -16,7 +16,7 @@ type entry struct {
 	key      kmsg.Key
 	version  int16
 	received time.Time
-	in, out  int64
+	in       int64
 	held     int
 }
 
@@ -28,7 +28,7 @@ type queue struct {
 		first int
 		n     int
 		held  int // bytes of memory in the replies
-		// sending: somebody polls and writes; only it may use first and pop.
+		// sending: somebody polls and writes; only it may use head and pop.
 		sending bool
 		// emptied is when the last reply had left.
 		emptied time.Time
@@ -93,18 +93,24 @@ func (q *queue) release() bool {
 	return true
 }
 
-// next takes the first reply away, if done says that it was sent, and returns the one that is first then; nil if there is none. For the
-// sender, who may read and change the entry until it calls next again.
-func (q *queue) next(done bool) *entry {
+// head is the first replies, as many as stand in a row in memory; none if the queue is empty. For the sender, who may read and change them
+// until it pops them.
+func (q *queue) head() []entry {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if done {
-		q.popLocked()
-	}
 	if q.mu.n == 0 {
 		return nil
 	}
-	return &q.mu.ring[q.mu.first]
+	return q.mu.ring[q.mu.first:min(q.mu.first+q.mu.n, queueMax)]
+}
+
+// pop takes the first n replies away, which were sent or are about to be. For the sender.
+func (q *queue) pop(n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for range n {
+		q.popLocked()
+	}
 }
 
 func (q *queue) popLocked() {

@@ -194,7 +194,7 @@ func (c *conn) begin() error {
 	for i, req := range l.run[:n] {
 		e := entry{reply: l.replies[i], key: req.Key, version: req.Version, received: req.Received, in: l.sizes[i]}
 		if e.reply == nil {
-			c.srv.opts.Observer.Answered(e.key, e.version, time.Since(e.received), e.in, 0)
+			c.srv.opts.Observer.Answered(e.key, e.version, time.Since(e.received), 1, e.in, 0)
 			continue
 		}
 		e.held = e.reply.Held()

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"github.com/ottla-io/ottla/internal/api"
 	"github.com/ottla-io/ottla/internal/partition"
 )
@@ -11,7 +13,29 @@ import (
 // outgoing is what is about to be written.
 type outgoing struct {
 	out  api.Out
-	sent []entry
+	sent []answered
+}
+
+// answered is what metrics want to know of n requests alike that were received together.
+type answered struct {
+	key      kmsg.Key
+	version  int16
+	received time.Time
+	n        int
+	in, out  int64
+}
+
+// add counts a reply of out bytes, which is in o.out.
+func (o *outgoing) add(e *entry, out int64) {
+	last := len(o.sent) - 1
+	if last < 0 || o.sent[last].key != e.key || o.sent[last].version != e.version || !o.sent[last].received.Equal(e.received) {
+		o.sent = append(o.sent, answered{key: e.key, version: e.version, received: e.received})
+		last++
+	}
+	a := &o.sent[last]
+	a.n++
+	a.in += e.in
+	a.out += out
 }
 
 // outKept is the largest memory of an outgoing, in bytes, that is kept for use again.
@@ -22,7 +46,6 @@ func (s *Server) putOutgoing(o *outgoing) {
 	if cap(o.out.Bytes) > outKept {
 		o.out.Bytes = nil
 	}
-	clear(o.sent)
 	o.sent = o.sent[:0]
 	s.outs.Put(o)
 }
@@ -100,20 +123,13 @@ func (c *conn) sleep(p *pen, deadline time.Time) bool {
 func (c *conn) send(w *partition.Waiter) (waiting bool, deadline time.Time, err error) {
 	o := c.srv.outs.Get().(*outgoing)
 	defer c.srv.putOutgoing(o)
-	now := time.Now()
-	e := c.queue.next(false)
-	for ; e != nil && err == nil; e = c.queue.next(true) {
-		before := o.out.Len()
-		var ready bool
-		if ready, deadline = e.reply.Poll(now, w, &o.out); !ready {
-			waiting = true
-			break
-		}
-		e.out, e.reply = o.out.Len()-before, nil
-		o.sent = append(o.sent, *e)
+	for head := c.queue.head(); len(head) > 0 && !waiting && err == nil; head = c.queue.head() {
+		var n int
+		n, deadline = o.collect(head, w)
+		waiting = n < len(head) && o.out.Len() < writeMax
+		c.queue.pop(n)
 		if o.out.Len() >= writeMax {
 			err = c.flush(o)
-			now = time.Now()
 		}
 	}
 	if err == nil {
@@ -121,6 +137,24 @@ func (c *conn) send(w *partition.Waiter) (waiting bool, deadline time.Time, err 
 	}
 	c.queue.signal()
 	return waiting, deadline, err
+}
+
+// collect polls replies, up to one that is not ready or to writeMax, and returns how many were ready, with the time until which the next
+// may wait.
+func (o *outgoing) collect(head []entry, w *partition.Waiter) (n int, deadline time.Time) {
+	now := time.Now()
+	for n < len(head) && o.out.Len() < writeMax {
+		e := &head[n]
+		before := o.out.Len()
+		var ready bool
+		if ready, deadline = e.reply.Poll(now, w, &o.out); !ready {
+			break
+		}
+		e.reply = nil
+		o.add(e, o.out.Len()-before)
+		n++
+	}
+	return n, deadline
 }
 
 // flush writes what was collected and tells the observer.
@@ -133,10 +167,9 @@ func (c *conn) flush(o *outgoing) error {
 	}
 	now := time.Now()
 	for i := range o.sent {
-		e := &o.sent[i]
-		c.srv.opts.Observer.Answered(e.key, e.version, now.Sub(e.received), e.in, e.out)
+		a := &o.sent[i]
+		c.srv.opts.Observer.Answered(a.key, a.version, now.Sub(a.received), a.n, a.in, a.out)
 	}
-	clear(o.sent)
 	o.sent = o.sent[:0]
 	o.out.Reset()
 	return nil

@@ -36,24 +36,3 @@ func Decode(h Header, body []byte) (kmsg.Request, error) {
 	}
 	return req, nil
 }
-
-// keptTopics is the most topics whose memory a reused request keeps: one large request must not stay for ever.
-const keptTopics = 64
-
-// DecodeProduce is Decode for the hot path: it decodes into req, which may have been used before, and allocates once
-// for each topic, its partitions. Everything in req, names too, aliases the body: it is gone when the frame is given
-// back.
-func DecodeProduce(req *kmsg.ProduceRequest, h Header, body []byte) error {
-	if _, err := Cost(h, body); err != nil {
-		return err
-	}
-	topics := req.Topics[:0]
-	if cap(topics) > keptTopics {
-		topics = nil
-	}
-	*req = kmsg.ProduceRequest{Version: h.Version, Topics: topics}
-	if err := req.UnsafeReadFrom(body); err != nil {
-		return fmt.Errorf("%w: %s v%d: %w", ErrMalformed, Name(h.Key), h.Version, err)
-	}
-	return nil
-}
