@@ -104,7 +104,7 @@ func (b *Broker) openLocked(s *slot, image *meta.Image, epoch batch.Epoch) (*par
 	}
 	opts := b.topicOptionsIn(image, s.id.Topic)
 	p, err := partition.Open(b.opts.FS, s.dir(), s.id, b.Now(), partition.OpenOptions{
-		Options: opts, Clean: s.mu.clean || !s.mu.there,
+		Options: opts, Clean: s.needsNoRecoveryLocked(),
 		RecoveryPoint: s.known.recoveryPoint, StartOffset: s.known.start, Cleaned: s.known.cleaned, Syncer: b.syncer,
 		OnRewrite: func() error { return b.journal.Void(journal.Key{Dir: s.dir(), Topic: s.id.TopicID}) },
 	})
@@ -123,6 +123,10 @@ func (b *Broker) openLocked(s *slot, image *meta.Image, epoch batch.Epoch) (*par
 	}
 	return p, nil
 }
+
+// needsNoRecoveryLocked says that a clean stop left the directory, or that there is none. A try to open it that failed may have made it,
+// or files in it, whose names are not durable yet.
+func (s *slot) needsNoRecoveryLocked() bool { return !s.mu.waits && (s.mu.clean || !s.mu.there) }
 
 // reportRecovery says what a partition has lost, if anything.
 func (b *Broker) reportRecovery(s *slot, r log.Recovery) {

@@ -84,5 +84,8 @@ func outOfRange(offset batch.Offset, marks Offsets) error {
 // readFailed is the answer to a question that the disk did not answer. It is not final: writes and syncs, which
 // acknowledgements rest on, find out for themselves.
 func (p *Partition) readFailed(err error) error {
+	if f := p.failure.Load(); f != nil { // it was closed, or went offline, beside the read
+		return f.err
+	}
 	return fmt.Errorf("read %s: %w: %w", p.dir, err, kerr.KafkaStorageError)
 }

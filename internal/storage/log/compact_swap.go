@@ -196,6 +196,9 @@ func (p *pass) replace(old []held, fresh *segment.Segment) (published bool, err 
 	if p.moved() {
 		return false, ErrChanged
 	}
+	if err := l.clearLeftovers(fresh.Base()); err != nil {
+		return false, l.refuse(err)
+	}
 	if err := fresh.Rename(segment.Swap); err != nil {
 		return false, l.refuse(err)
 	}

@@ -3,6 +3,7 @@ package log
 import (
 	"errors"
 	"fmt"
+	"path"
 
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/storage/segment"
@@ -28,6 +29,7 @@ func (p *pass) create(base batch.Offset) (*passWriter, error) {
 	interval := l.opts.Load().IndexInterval
 	s, err := segment.CreateCleaned(l.fs, l.dir, base, interval, p.now.UnixMilli())
 	if err != nil {
+		l.leftovers = append(l.leftovers, base)
 		return nil, p.refused(fmt.Errorf("compact: %w", err))
 	}
 	return &passWriter{pass: p, seg: s, interval: interval}, nil
@@ -94,8 +96,26 @@ func (w *passWriter) discard() {
 	l := w.pass.log
 	l.replacing.Lock()
 	defer l.replacing.Unlock()
-	if l.usable() == nil {
-		_ = w.seg.Retire() // a leftover is replaced by the next pass
+	if l.usable() == nil && w.seg.Retire() != nil {
+		l.leftovers = append(l.leftovers, w.seg.Base())
 	}
 	_ = w.seg.Release()
+}
+
+// clearLeftovers removes the cleaned files that failed passes have left, but for those of base, which are in use. None may stand beside
+// the swap of a later segment: after a crash that would count as half a split, and go, though what it replaces is gone (see sweep).
+// The caller syncs the directory.
+func (l *Log) clearLeftovers(base batch.Offset) error {
+	for _, left := range l.leftovers {
+		for _, kind := range segment.Kinds() {
+			if left == base {
+				break
+			}
+			if err := l.remove(path.Join(l.dir, segment.Name(left, kind, segment.Cleaned))); err != nil {
+				return err
+			}
+		}
+	}
+	l.leftovers = nil
+	return nil
 }

@@ -75,11 +75,12 @@ type Log struct {
 	vec    [][]byte
 	jitter int64 // ms by which this segment rolls earlier
 
-	syncing    sync.Mutex // one Sync or Tail at a time, and none beside Truncate
-	covered    place      // under syncing
-	compacting sync.Mutex // one Compact at a time
-	replacing  sync.Mutex // after syncing: what takes segments out of the list or makes their names
-	listing    sync.Mutex // after replacing: each change of the list, since a roll holds no other lock of these
+	syncing    sync.Mutex     // one Sync or Tail at a time, and none beside Truncate
+	covered    place          // under syncing
+	compacting sync.Mutex     // one Compact at a time
+	leftovers  []batch.Offset // under compacting: the bases of cleaned files that may not have been removed
+	replacing  sync.Mutex     // after syncing: what takes segments out of the list or makes their names
+	listing    sync.Mutex     // after replacing: each change of the list, since a roll holds no other lock of these
 	dirty      struct {
 		sync.Mutex
 		active *segment.Segment

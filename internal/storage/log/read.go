@@ -128,12 +128,22 @@ func (l *Log) Read(from, limit batch.Offset, most int, whole bool) (Range, error
 	}
 }
 
+// gone is nil if seg was deleted or compacted meanwhile, so that a new window shows what stands there now. It is in the list still
+// when the log was closed, or failed while it was cut: looking again would find the same for ever.
+func (l *Log) gone(seg *segment.Segment) error {
+	if err := l.usable(); err != nil && contains(*l.segs.Load(), seg) {
+		return err
+	}
+	return nil
+}
+
 // readIn reads in a window; retry says that a segment was deleted meanwhile.
 func (l *Log) readIn(w window, from, limit batch.Offset, most int, whole bool) (r Range, retry bool, err error) {
 	for i := w.find(from); i < len(w.segs) && w.segs[i].Base() < limit; i++ {
 		seg := w.segs[i]
 		if !seg.Acquire() {
-			return Range{}, true, nil
+			err := l.gone(seg)
+			return Range{}, err == nil, err
 		}
 		r = Range{seg: seg}
 		ok, err := l.readSegment(w, i, &r, from, limit, most, whole)
@@ -213,6 +223,9 @@ func (l *Log) Scan(from batch.Offset, fn func(header batch.Batch) error) error {
 	for i := w.find(from); i < len(w.segs); i++ {
 		seg := w.segs[i]
 		if !seg.Acquire() { // deleted or compacted meanwhile: go on where its offsets are now
+			if err := l.gone(seg); err != nil {
+				return err
+			}
 			end := w.end
 			w = l.window()
 			w.end = min(end, w.end)

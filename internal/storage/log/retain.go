@@ -61,12 +61,12 @@ func (l *Log) Retain(now time.Time, limit batch.Offset) (int, error) {
 			return 0, err
 		}
 	}
-	n, err = l.dropOldest(n)
-	if first := (*l.segs.Load())[0].Base(); first > l.Start() {
+	// The start moves first: a reader below it must not be given what comes behind the gap.
+	if first := (*l.segs.Load())[n].Base(); first > l.Start() {
 		l.start.Store(int64(first))
-		l.epochs.truncateStart(first)
+		defer l.epochs.truncateStart(first)
 	}
-	return n, err
+	return l.dropOldest(n)
 }
 
 // expired is how many of the oldest segments are too old, too much, or below the log's start. Size never takes the one being written.

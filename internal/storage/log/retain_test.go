@@ -1,6 +1,7 @@
 package log_test
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -111,5 +112,50 @@ func TestStartWithinBatch(t *testing.T) {
 	}
 	if err := l.AdvanceStart(100); err != nil || l.Start() != 11 {
 		t.Errorf("start %d, %v: it is bounded by the end", l.Start(), err)
+	}
+}
+
+// TestReadBesideRetention: at no moment is a reader below what retention deletes given later records instead, as if there had never
+// been others.
+func TestReadBesideRetention(t *testing.T) {
+	t.Parallel()
+	var look func()
+	fs := vfs.Faulty(vfs.NewMem(), func(vfs.Op) error {
+		if look != nil {
+			look()
+		}
+		return nil
+	})
+	opts := defaults()
+	opts.SegmentBytes, opts.RetentionBytes = 1, 1
+	l := openLog(t, fs, log.OpenOptions{Options: opts})
+	for i := range batch.Offset(4) {
+		appendAt(t, l, epoch0, mk(t, i, 1, 10, 0, epoch0.UnixMilli()))
+	}
+	inside, looked := false, 0
+	look = func() {
+		if inside {
+			return
+		}
+		inside = true
+		defer func() { inside = false }()
+		looked++
+		r, err := l.Read(0, 4, 1<<20, true)
+		if errors.Is(err, log.ErrOffsetOutOfRange) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Release()
+		if b, _, err := batch.Next(bytesOf(t, &r)); err != nil || b.BaseOffset() != 0 {
+			t.Errorf("a read at offset 0 gave the batch at %d, %v", b.BaseOffset(), err)
+		}
+	}
+	if n, err := l.Retain(epoch0, 4); n != 3 || err != nil {
+		t.Fatalf("%d deleted, %v", n, err)
+	}
+	if look = nil; looked < 3 {
+		t.Errorf("looked %d times only", looked)
 	}
 }

@@ -1,6 +1,7 @@
 package log
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -25,6 +26,9 @@ func (l *Log) FindTimestamp(ts int64, limit batch.Offset) (found TimestampOffset
 	limit = min(limit, w.end)
 	for i := w.find(start); i < len(w.segs) && w.segs[i].Base() < limit; i++ {
 		if !w.segs[i].Acquire() { // deleted or compacted meanwhile: look again
+			if err := l.gone(w.segs[i]); err != nil {
+				return TimestampOffset{}, false, err
+			}
 			w, start = l.window(), l.Start()
 			i = w.find(start) - 1
 			continue
@@ -116,7 +120,7 @@ func readBatch(seg *segment.Segment, pos int64, size int) (batch.Batch, error) {
 func (l *Log) MaxTimestamp(limit batch.Offset) (found TimestampOffset, ok bool, err error) {
 	for {
 		w := l.window()
-		found, ok, err = w.maxTimestamp(l.Start(), min(limit, w.end))
+		found, ok, err = w.maxTimestamp(l, min(limit, w.end))
 		if !errors.Is(err, errGone) {
 			return found, ok, err
 		}
@@ -126,11 +130,12 @@ func (l *Log) MaxTimestamp(limit batch.Offset) (found TimestampOffset, ok bool, 
 // errGone says that a segment of a window was deleted or compacted meanwhile.
 var errGone = errors.New("segment gone")
 
-func (w window) maxTimestamp(start, limit batch.Offset) (found TimestampOffset, ok bool, err error) {
+func (w window) maxTimestamp(l *Log, limit batch.Offset) (found TimestampOffset, ok bool, err error) {
+	start := l.Start()
 	best, at := segment.Timestamp{At: segment.NoTimestamp}, -1
 	for i := w.find(start); i < len(w.segs) && w.segs[i].Base() < limit; i++ {
 		if !w.segs[i].Acquire() {
-			return found, false, errGone
+			return found, false, cmp.Or(l.gone(w.segs[i]), errGone)
 		}
 		largest, err := w.segs[i].LargestIn(start, limit)
 		if err := errors.Join(err, w.segs[i].Release()); err != nil {
@@ -145,7 +150,7 @@ func (w window) maxTimestamp(start, limit batch.Offset) (found TimestampOffset, 
 	}
 	seg := w.segs[at]
 	if !seg.Acquire() {
-		return found, false, errGone
+		return found, false, cmp.Or(l.gone(seg), errGone)
 	}
 	end, _ := w.bound(at, w.end)
 	b, ok, err := seg.Locate(best.Offset, end)

@@ -366,3 +366,47 @@ func TestRemovedByLastReader(t *testing.T) {
 		t.Errorf("left: %v %v", list, err)
 	}
 }
+
+// TestSealThatFails: a segment that could not be sealed is appended to again, whatever became of its indexes.
+func TestSealThatFails(t *testing.T) {
+	t.Parallel()
+	full := false
+	fs := vfs.Faulty(vfs.NewMem(), func(op vfs.Op) error {
+		if full && (op.Kind == vfs.OpWrite || op.Kind == vfs.OpCreate || op.Kind == vfs.OpTruncate) {
+			return syscall.EMFILE
+		}
+		return nil
+	})
+	if err := fs.MkdirAll("d"); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Create(fs, "d", 0, testInterval, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Preallocate(1 << 20)
+	next := batch.Offset(0)
+	more := func() {
+		for range 40 {
+			b := mk(t, next, 2, 1000+int64(next))
+			put(t, s, b)
+			next = b.NextOffset()
+		}
+	}
+	more()
+	full = true
+	if err := s.Seal(); !vfs.IsShortage(err) {
+		t.Fatalf("sealed: %v", err)
+	}
+	full = false
+	more()
+	if err := s.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	for offset := range next {
+		found, ok, err := s.Locate(offset, s.Size())
+		if err != nil || !ok || found.Base > offset || found.Next <= offset {
+			t.Fatalf("offset %d: %+v, %v, %v", offset, found, ok, err)
+		}
+	}
+}

@@ -196,16 +196,11 @@ func (s *Segment) Waited(now, ts int64) (int64, error) {
 func (s *Segment) Age(now int64) int64 { return now - s.writer.created }
 
 // Seal ends the segment's appends: the last time index entry is added, the indexes are written and everything is cut to
-// its size. Nothing is synced. A side file that cannot be completed is removed, to be built again when it is needed.
+// its size. Nothing is synced. A side file that cannot be completed is removed, to be built again when it is needed. After an error
+// nothing has changed, and the segment may be appended to.
 func (s *Segment) Seal() error {
 	if s.sealed.Load() {
 		return nil
-	}
-	if s.prepare(s.Size()) {
-		s.appendTime()
-	}
-	for _, f := range []*sideFile{&s.index, &s.times} {
-		s.sealSide(f)
 	}
 	if s.writer.preallocated {
 		file, err := s.File()
@@ -216,6 +211,12 @@ func (s *Segment) Seal() error {
 			return fmt.Errorf("trim %s: %w", s.Name(Log), err)
 		}
 		s.writer.preallocated = false
+	}
+	if s.prepare(s.Size()) {
+		s.appendTime()
+	}
+	for _, f := range []*sideFile{&s.index, &s.times} {
+		s.sealSide(f)
 	}
 	s.sealed.Store(true)
 	return nil

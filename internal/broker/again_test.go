@@ -1,0 +1,66 @@
+package broker
+
+import (
+	"errors"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/ottla-io/ottla/internal/storage/vfs"
+)
+
+// TestFirstTouchAgain lets the first touch of a new partition fail at each of its operations, for want of descriptors, and touches it again,
+// at once or after a stop: what is acknowledged then survives a power cut.
+func TestFirstTouchAgain(t *testing.T) {
+	t.Parallel()
+	for _, stop := range []bool{false, true} {
+		for n := int64(1); touchAgain(t, n, stop); n++ {
+			if n > 1000 {
+				t.Fatal("there is no end of operations")
+			}
+		}
+	}
+}
+
+// touchAgain fails the n-th operation; false if there are not so many.
+func touchAgain(t *testing.T, n int64, stop bool) bool {
+	t.Helper()
+	mem := vfs.NewMem()
+	armed := false
+	inject := vfs.FailNth(n, func(op vfs.Op) bool { return armed && (strings.HasPrefix(op.Name, "a-0") || op.Name == ".") }, syscall.EMFILE)
+	var failed vfs.Op
+	b := bring(t, options(vfs.Faulty(mem, func(op vfs.Op) error {
+		err := inject(op)
+		if err != nil {
+			failed = op
+		}
+		return err
+	})))
+	createTopic(t, b, "a", 1)
+	armed = true
+	_, err := b.Partition("a", 0)
+	armed = false
+	if failed.Kind == "" {
+		if n < 10 {
+			t.Fatalf("only %d operations", n)
+		}
+		return false
+	}
+	if err != nil && !errors.Is(err, kerr.KafkaStorageError) {
+		t.Fatal(err)
+	}
+	if stop {
+		if err := b.Close(); err != nil {
+			t.Fatalf("%v: close: %v", failed, err)
+		}
+		b = bring(t, options(mem))
+	}
+	produce(t, touch(t, b, "a", 0), "one")
+	again := bring(t, options(mem.CrashClone(vfs.CrashOptions{})))
+	if got := values(t, touch(t, again, "a", 0)); got != "one" {
+		t.Errorf("%v, stop %v: after a power cut: %q", failed, stop, got)
+	}
+	return true
+}
