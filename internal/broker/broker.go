@@ -189,6 +189,14 @@ func (b *Broker) fail(err error) {
 	})
 }
 
+// finalUnlessPasses gives err back, having taken the log directory offline for one that is not for want of room.
+func (b *Broker) finalUnlessPasses(err error) error {
+	if err != nil && !passes(err) {
+		b.fail(err)
+	}
+	return err
+}
+
 // syncFailed is told of a partition whose sync failed. Corruption is that partition's alone.
 func (b *Broker) syncFailed(p *partition.Partition, err error) {
 	switch {

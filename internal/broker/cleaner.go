@@ -187,7 +187,7 @@ func (b *Broker) compact(ctx context.Context, s *slot, p *partition.Partition, o
 	took := b.Now().Sub(began)
 	c.give(s, done, took, err, began.Add(opts.Backoff))
 	if done.To > done.From {
-		if err := b.writeCleaned(); err != nil {
+		if err := b.finalUnlessPasses(b.writeCleaned()); err != nil {
 			b.log.Warn("cannot write checkpoint", slog.String("file", cleanedFile), slog.Any("err", err)) // the next pass repeats some work
 		}
 	}

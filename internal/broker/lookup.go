@@ -97,10 +97,10 @@ func (b *Broker) touch(s *slot) (*partition.Partition, error) {
 // openLocked opens s's partition, leads it and shows it.
 func (b *Broker) openLocked(s *slot, image *meta.Image, epoch batch.Epoch) (*partition.Partition, error) {
 	if err := b.clearDir(s); err != nil {
-		return nil, err
+		return nil, b.finalUnlessPasses(err)
 	}
 	if err := b.forgetOld(s); err != nil {
-		return nil, err
+		return nil, b.finalUnlessPasses(err)
 	}
 	opts := b.topicOptionsIn(image, s.id.Topic)
 	p, err := partition.Open(b.opts.FS, s.dir(), s.id, b.Now(), partition.OpenOptions{
@@ -108,6 +108,9 @@ func (b *Broker) openLocked(s *slot, image *meta.Image, epoch batch.Epoch) (*par
 		RecoveryPoint: s.known.recoveryPoint, StartOffset: s.known.start, Cleaned: s.known.cleaned, Syncer: b.syncer,
 		OnRewrite: func() error { return b.journal.Void(journal.Key{Dir: s.dir(), Topic: s.id.TopicID}) },
 	})
+	if errors.Is(err, log.ErrFailed) && !errors.Is(err, batch.ErrCorrupt) {
+		return nil, b.finalUnlessPasses(err) // of a sync above all: what else it lost, no other one will say
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -176,14 +176,15 @@ func (b *Broker) recoverAll(ctx context.Context) {
 	}
 }
 
-// checkpoint writes the checkpoints at the top. Want of room is no harm: the old ones stand.
+// checkpoint writes the checkpoints at the top. Want of room is no harm: the old ones stand. A failed sync is final here too, since that
+// of a directory is for all names in it.
 func (b *Broker) checkpoint() {
 	if b.offline() != nil {
 		return
 	}
 	b.syncIdle()
 	b.turnJournal()
-	if err := b.writeCheckpoints(); err != nil {
+	if err := b.finalUnlessPasses(b.writeCheckpoints()); err != nil {
 		b.log.Warn("cannot write checkpoints", slog.String("dir", b.opts.DataDir), slog.Any("err", err))
 	}
 }
