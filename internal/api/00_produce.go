@@ -20,9 +20,10 @@ import (
 // **Behaviour**
 //
 // Appends one batch to each partition named. All batches that a run of requests has for one partition go into one
-// append, in the order of the requests. acks=1 is answered when the batch is in the leader's page cache, acks=-1 when everything
-// below its end is committed (partition.Await), acks=0 never: if one fails, the connection is closed, so that the client
-// looks for new metadata. An acks=-1 that takes longer than its timeout is answered REQUEST_TIMED_OUT; the batch stays.
+// append, in the order of the requests. acks=1 is answered when the batch is in the leader's page cache, and on disk where
+// flush.messages=1; acks=-1 when everything below its end is committed (partition.Await); acks=0 never: if one fails, the
+// connection is closed, so that the client looks for new metadata. An acks=-1 that takes longer than its timeout is answered
+// REQUEST_TIMED_OUT; the batch stays. With an error that the batch earned, the log start offset is told too (v5+).
 //
 // Per partition: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13+), NOT_LEADER_OR_FOLLOWER with the leader (v10+),
 // INVALID_REQUIRED_ACKS, NOT_ENOUGH_REPLICAS (acks=-1), UNSUPPORTED_COMPRESSION_TYPE (zstd below v7), INVALID_TOPIC_EXCEPTION
@@ -33,6 +34,12 @@ import (
 //
 // Transactions do not exist yet: a transactional id or a transactional batch is refused with INVALID_TXN_STATE. A partition that is
 // named twice in one request gets both batches; Kafka keeps the last. Topics are created by Metadata only, never here (as in Kafka).
+//
+// No records at all get INVALID_RECORD; Kafka never answers. So do bytes behind the batch, which Kafka ignores, and a delete horizon;
+// the flag of LogAppendTime gets INVALID_TIMESTAMP: Kafka drops both flags. Compressed records are decompressed only where a check
+// needs it, so those that cannot be are taken; Kafka answers UNKNOWN_SERVER_ERROR, also to an unknown codec, which gets INVALID_RECORD. A
+// duplicate has no append time on a topic with CreateTime; Kafka's is the largest timestamp of the first batch. Where acks=-1 means an
+// fsync, a timeout of 0 is over before it. Every error has a message (v8+).
 //
 // **Versions**
 //
@@ -51,7 +58,7 @@ type produceReply struct {
 	header   wire.Header
 	conn     *Conn
 	acks     int16
-	deadline time.Time
+	deadline time.Time // of acks=-1 only
 	topics   []produceTopic
 	parts    []producePart
 	// settled is the number of leading parts whose outcome is known.
@@ -73,6 +80,7 @@ type producePart struct {
 	index     int32
 	partition *partition.Partition
 	batch     partition.Produce
+	waits     bool // the answer waits for the batch to be committed
 }
 
 // produce is stage one: it finds the partitions and hands their batches to the stage, which appends them.
@@ -160,6 +168,7 @@ func (r *produceReply) place(s *stage, t *kmsg.ProduceRequestTopic, part *produc
 		b.Records = nil
 		return
 	}
+	part.waits = r.acks == -1 || r.acks == 1 && part.partition.SyncsAppends()
 	s.add(part.partition, b)
 }
 
@@ -206,12 +215,20 @@ func (r *produceReply) firstError() error {
 
 // Poll implements Reply.
 func (r *produceReply) Poll(now time.Time, w *partition.Waiter, out *Out) (bool, time.Time) {
-	if r.acks == -1 && !r.settle(now, w) {
-		return false, r.deadline
+	if !r.settle(now, w) {
+		return false, r.until()
 	}
 	r.encode(out)
 	r.Drop()
 	return true, time.Time{}
+}
+
+// until is how long the reply is willing to wait: acks=1 has no timeout, as the sync that it may wait for is a part of the append in Kafka.
+func (r *produceReply) until() time.Time {
+	if r.acks == 1 {
+		return time.Time{}
+	}
+	return r.deadline
 }
 
 // settle looks at the parts that are not known to be committed, in order, and reports whether all are settled: committed,
@@ -219,14 +236,14 @@ func (r *produceReply) Poll(now time.Time, w *partition.Waiter, out *Out) (bool,
 func (r *produceReply) settle(now time.Time, w *partition.Waiter) bool {
 	for ; r.settled < len(r.parts); r.settled++ {
 		part := &r.parts[r.settled]
-		if part.batch.Err != nil {
+		if part.batch.Err != nil || !part.waits {
 			continue
 		}
 		done, err := r.committed(part, w)
 		switch {
 		case err != nil:
 			part.batch.Err = err
-		case !done && now.Before(r.deadline):
+		case !done && (r.acks == 1 || now.Before(r.deadline)):
 			return false
 		case !done:
 			part.batch.Err = kerr.RequestTimedOut
@@ -291,6 +308,11 @@ func (r *produceReply) encodeError(rp *wire.ProducePartition, t *produceTopic, p
 		if leader, node, ok := r.api.leader(r.conn, t.name, t.id, part.index); ok {
 			rp.Leader = leader
 			r.resp.Nodes = addNode(r.resp.Nodes, node)
+		}
+	case kerr.MessageTooLarge.Code, kerr.RecordListTooLarge.Code, kerr.CorruptMessage.Code, kerr.KafkaStorageError.Code:
+	default: // what Kafka's ReplicaManager.appendRecordsToLeader counts as a failed record
+		if part.partition != nil {
+			rp.LogStart = part.partition.Offsets().Start
 		}
 	}
 }

@@ -18,8 +18,9 @@ import (
 //
 // **Behaviour**
 //
-// Answers as soon as the partitions have min bytes of committed records between them, one of them has an error or diverges, or the
-// wait is over. The first batch of the first partition with records is sent whole however large it is (KIP-74); all else
+// Answers as soon as the partitions have min bytes of committed records between them (or max bytes, if that is less), one of them has an
+// error or diverges, or the wait is over. Partitions that are not there do not end the wait for the others: a consumer of a topic that was
+// deleted would not wait at all. The first batch of the first partition with records is sent whole however large it is (KIP-74); all else
 // keeps to the request's max bytes (and fetch.max.bytes) and to each partition's. A batch that holds the offset asked for is sent
 // from its beginning. In a session (KIP-227) only what changed is sent, and partitions that were served go behind those that were not.
 //
@@ -88,8 +89,8 @@ func (a *API) fetch(_ *stage, req *Request, m *kmsg.FetchRequest) (Reply, error)
 	r.header, r.conn = req.Header, req.Conn
 	r.header.ClientID = nil
 	r.deadline = req.Received.Add(time.Duration(max(m.MaxWaitMillis, 0)) * time.Millisecond)
-	r.minBytes = int(max(m.MinBytes, 0))
 	r.maxBytes = min(int(max(m.MaxBytes, 0)), a.opts.FetchMaxBytes)
+	r.minBytes = min(int(max(m.MinBytes, 0)), r.maxBytes) // more would never be there
 	r.isolation = partition.Isolation(m.IsolationLevel)
 	refused := refuseFetch(m)
 	r.join(req.Received, m)
@@ -174,7 +175,7 @@ func named(m *kmsg.FetchRequest, fn func(partKey, fetchWish)) {
 			p := &t.Partitions[j]
 			fn(partKey{name: t.Topic, id: t.TopicID, index: p.Partition}, fetchWish{
 				offset:      batch.Offset(p.FetchOffset),
-				leaderEpoch: batch.Epoch(p.CurrentLeaderEpoch),
+				leaderEpoch: batch.Epoch(max(p.CurrentLeaderEpoch, int32(batch.NoEpoch))),
 				lastEpoch:   batch.Epoch(p.LastFetchedEpoch),
 				maxBytes:    int(max(p.PartitionMaxBytes, 0)),
 			})

@@ -22,7 +22,8 @@ import (
 //
 // **Differences from Apache Kafka**
 //
-// v0 answers a time with the first record at or after it and the log's start; Kafka lists starts of segments by the age of their files.
+// v0 answers a time with the first record at or after it and the log's start; Kafka listed starts of segments by the age of their files,
+// and since 4.0 closes the connection. An unknown isolation level is read_uncommitted; Kafka answers UNKNOWN_SERVER_ERROR.
 //
 // **Versions**
 //

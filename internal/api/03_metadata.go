@@ -24,7 +24,7 @@ import (
 // **Differences from Apache Kafka**
 //
 // A topic that is created is in the response at once; Kafka answers with an error first. Internal topics are not created here. Topics
-// are in order of name.
+// are in order of name. Names beside ids in one request (v12+) are answered too; Kafka leaves them out.
 //
 // **Versions**
 //
@@ -77,6 +77,9 @@ func (a *API) askedTopics(ctx context.Context, req *Request, m *kmsg.MetadataReq
 	seen := make(map[partKey]bool, len(m.Topics))
 	for _, t := range m.Topics {
 		one := askedTopic{name: t.Topic, id: t.TopicID}
+		if m.Version >= 12 && one.id != (topic.ID{}) {
+			one.name = nil // the id counts, as in Kafka
+		}
 		key := partKey{id: one.id}
 		if one.name != nil {
 			key.name = *one.name
@@ -99,7 +102,7 @@ func refuseTopic(version int16, t askedTopic) error {
 	switch {
 	case version < 12 && (byID || t.name == nil):
 		return refuse(kerr.InvalidRequest, "topic ids need Metadata v12, this is v%d", version)
-	case byID && t.name != nil, !byID && t.name == nil:
+	case !byID && t.name == nil:
 		return refuse(kerr.InvalidRequest, "a topic is named by its name or by its id")
 	case byID:
 		return nil

@@ -22,7 +22,7 @@ import (
 //
 // **Differences from Apache Kafka**
 //
-// None known.
+// v0 and v1 are served; Kafka 4 begins at v2.
 //
 // **Versions**
 //

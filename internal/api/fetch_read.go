@@ -1,6 +1,8 @@
 package api
 
 import (
+	"errors"
+
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/ottla-io/ottla/internal/partition"
@@ -20,14 +22,17 @@ var noOffsets = partition.Offsets{Start: -1, HighWatermark: -1, LastStable: -1, 
 // divergence, or nothing to wait for (Kafka's ReplicaManager.fetchMessages); nor is there at the end of a segment that is not the last
 // (DelayedFetch.tryComplete).
 func (r *fetchReply) read() (enough bool) {
-	left, whole, got := r.maxBytes, true, 0
+	left, whole, got, missing := r.maxBytes, true, 0, 0
 	for i := range r.parts {
 		p := &r.parts[i]
 		p.take(min(left, p.wish.maxBytes), whole, r.isolation)
 		if r.header.Version < 10 {
 			p.refuseZstd()
 		}
-		if p.err != nil || p.diverges || p.data.More() {
+		switch {
+		case isMissing(p.refused):
+			missing++
+		case p.err != nil || p.diverges || p.data.More():
 			enough = true
 		}
 		if n := p.data.Len(); n > 0 {
@@ -36,7 +41,12 @@ func (r *fetchReply) read() (enough bool) {
 			left = max(left-n, 0)
 		}
 	}
-	return enough || got >= r.minBytes || len(r.parts) == 0
+	return enough || got >= r.minBytes || missing == len(r.parts)
+}
+
+// isMissing reports whether err says that there is no such partition (what Kafka's KafkaApis.handleFetchRequest finds before it reads).
+func isMissing(err error) bool {
+	return errors.Is(err, kerr.UnknownTopicOrPartition) || errors.Is(err, kerr.UnknownTopicID)
 }
 
 // take reads one partition.

@@ -152,10 +152,13 @@ func TestFetchErrors(t *testing.T) {
 		change  func(*kmsg.FetchRequest, *kmsg.FetchRequestTopicPartition)
 		want    *kerr.Error
 	}{
-		"topic":          {12, func(m *kmsg.FetchRequest, _ *kmsg.FetchRequestTopicPartition) { m.Topics[0].Topic = "nope" }, kerr.UnknownTopicOrPartition},
-		"topic id":       {13, func(m *kmsg.FetchRequest, _ *kmsg.FetchRequestTopicPartition) { m.Topics[0].TopicID[5] = 9 }, kerr.UnknownTopicID},
-		"partition":      {13, func(_ *kmsg.FetchRequest, p *kmsg.FetchRequestTopicPartition) { p.Partition = 1 }, kerr.UnknownTopicOrPartition},
-		"below":          {13, func(_ *kmsg.FetchRequest, p *kmsg.FetchRequestTopicPartition) { p.FetchOffset = -5 }, kerr.OffsetOutOfRange},
+		"topic":     {12, func(m *kmsg.FetchRequest, _ *kmsg.FetchRequestTopicPartition) { m.Topics[0].Topic = "nope" }, kerr.UnknownTopicOrPartition},
+		"topic id":  {13, func(m *kmsg.FetchRequest, _ *kmsg.FetchRequestTopicPartition) { m.Topics[0].TopicID[5] = 9 }, kerr.UnknownTopicID},
+		"partition": {13, func(_ *kmsg.FetchRequest, p *kmsg.FetchRequestTopicPartition) { p.Partition = 1 }, kerr.UnknownTopicOrPartition},
+		"below":     {13, func(_ *kmsg.FetchRequest, p *kmsg.FetchRequestTopicPartition) { p.FetchOffset = -5 }, kerr.OffsetOutOfRange},
+		"no epoch": {13, func(_ *kmsg.FetchRequest, p *kmsg.FetchRequestTopicPartition) {
+			p.CurrentLeaderEpoch, p.FetchOffset = -2, 7
+		}, kerr.OffsetOutOfRange},
 		"above":          {13, func(_ *kmsg.FetchRequest, p *kmsg.FetchRequestTopicPartition) { p.FetchOffset = 7 }, kerr.OffsetOutOfRange},
 		"old epoch":      {16, func(_ *kmsg.FetchRequest, p *kmsg.FetchRequestTopicPartition) { p.CurrentLeaderEpoch = 4 }, kerr.FencedLeaderEpoch},
 		"new epoch":      {13, func(_ *kmsg.FetchRequest, p *kmsg.FetchRequestTopicPartition) { p.CurrentLeaderEpoch = 6 }, kerr.UnknownLeaderEpoch},
@@ -262,6 +265,45 @@ func TestFetchSegmentEnd(t *testing.T) {
 	}
 	if a.poll(m, replies[0], partition.NewWaiter()) != nil {
 		t.Error("the last segment was answered before there were min bytes")
+	}
+}
+
+// TestFetchMissing: partitions that are not there do not end the wait for those that are, whatever the version names them by.
+func TestFetchMissing(t *testing.T) {
+	t.Parallel()
+	a := newTestAPI(t)
+	id := a.node.create("t", 1)
+	for _, v := range []int16{12, 13} {
+		m := fetchRequest(v, "t", id, 0)
+		gone := kmsg.NewFetchRequestTopic()
+		gone.Topic, gone.TopicID = "nope", topic.ID{9}
+		gone.Partitions = m.Topics[0].Partitions
+		m.Topics = append(m.Topics, gone)
+		replies, err := a.begin(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.poll(m, replies[0], nil) != nil {
+			t.Fatalf("v%d: answered at once", v)
+		}
+		a.now = a.now.Add(time.Second)
+		resp, _ := a.poll(m, replies[0], nil).(*kmsg.FetchResponse)
+		if resp == nil || len(resp.Topics) != 2 || resp.Topics[0].Partitions[0].ErrorCode != 0 || resp.Topics[1].Partitions[0].ErrorCode == 0 {
+			t.Errorf("v%d: after the wait: %+v", v, resp)
+		}
+	}
+}
+
+// TestFetchMinAboveMax: more than max bytes is not waited for.
+func TestFetchMinAboveMax(t *testing.T) {
+	t.Parallel()
+	a := newTestAPI(t)
+	id := a.node.create("t", 1)
+	a.produceOne("t", records(t, 0, 1, 1000))
+	m := fetchRequest(13, "t", id, 0)
+	m.MinBytes, m.MaxBytes = 100_000, 500
+	if got := batches(t, a.fetchOne(m).RecordBatches); len(got) != 1 {
+		t.Errorf("%d batches", len(got))
 	}
 }
 

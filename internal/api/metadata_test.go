@@ -132,7 +132,8 @@ func TestMetadataByID(t *testing.T) {
 	}{
 		{12, id, nil, nil},
 		{12, topic.ID{8}, nil, kerr.UnknownTopicID},
-		{12, id, &name, kerr.InvalidRequest},
+		{12, id, &name, nil},
+		{12, topic.ID{8}, &name, kerr.UnknownTopicID},
 		{10, id, nil, kerr.InvalidRequest},
 		{12, topic.ID{}, &name, nil},
 	} {

@@ -157,6 +157,35 @@ func TestProduceWaits(t *testing.T) {
 	}
 }
 
+// TestProduceSyncsAppends: where flush.messages=1, acks=1 is answered after the sync too, however long that takes.
+func TestProduceSyncsAppends(t *testing.T) {
+	t.Parallel()
+	a := newTestAPI(t)
+	a.node.opts.FlushMessages = 1
+	a.node.create("t", 1)
+	m := produceRequest(9, 1, "t", topic.ID{}, records(t, 0, 1, 10))
+	replies, err := a.begin(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.now = a.now.Add(time.Hour)
+	w := partition.NewWaiter()
+	var out Out
+	if ready, deadline := replies[0].Poll(a.now, w, &out); ready || !deadline.IsZero() {
+		t.Fatalf("before the sync: ready %v, deadline %v", ready, deadline)
+	}
+	a.node.sync()
+	select {
+	case <-w.C:
+	default:
+		t.Fatal("the sync woke nobody")
+	}
+	resp := a.poll(m, replies[0], w)
+	if resp == nil || resp.(*kmsg.ProduceResponse).Topics[0].Partitions[0].ErrorCode != 0 {
+		t.Errorf("after the sync: %+v", resp)
+	}
+}
+
 func TestProduceTimeout(t *testing.T) {
 	t.Parallel()
 	a := newTestAPI(t)
@@ -203,6 +232,9 @@ func TestProduceRecordErrors(t *testing.T) {
 	a.node.opts.Compact = true // so that every record needs a key
 	a.node.create("t", 1)
 	p := a.call(produceRequest(9, 1, "t", topic.ID{}, records(t, 0, 2, 10))).(*kmsg.ProduceResponse).Topics[0].Partitions[0]
+	if p.LogStartOffset != 0 {
+		t.Errorf("log start offset %d, expected 0", p.LogStartOffset)
+	}
 	if p.ErrorCode != kerr.InvalidRecord.Code || len(p.ErrorRecords) != 2 || p.ErrorRecords[1].RelativeOffset != 1 || p.ErrorRecords[0].ErrorMessage == nil {
 		t.Errorf("partition %+v", p)
 	}

@@ -25,7 +25,7 @@ var logSettings = []Setting{
 	{Name: "log.roll.jitter.hours", Type: Int, Default: "0", Check: atLeast(0), Doc: "log.roll.jitter.ms in hours, where that is not set."},
 	{Name: "log.index.interval.bytes", Type: Int, Default: "4096", Check: atLeast(0), Dynamic: true, Doc: "Bytes of log between two index entries."},
 	{Name: "log.index.size.max.bytes", Type: Int, Default: "10485760", Check: atLeast(4), Dynamic: true, Doc: "The size at which a full index rolls its segment."},
-	{Name: "log.flush.interval.messages", Type: Long, Default: maxLong, Check: atLeast(1), Dynamic: true, Doc: "How many records may be written before an fsync is forced."},
+	{Name: "log.flush.interval.messages", Type: Long, Default: maxLong, Check: atLeast(1), Dynamic: true, Doc: "How many records may be written before an fsync is forced; with 1, every answer waits for it."},
 	{
 		Name: "log.flush.interval.ms", Type: Long, Null: true, Check: atLeast(0), Dynamic: true, Synonyms: []Synonym{{"log.flush.scheduler.interval.ms", 1}},
 		Doc: "How long a record may wait for an fsync, in ms.",

@@ -36,7 +36,7 @@ var topicRows = []Setting{
 	},
 	{
 		Name: "flush.messages", Type: Long, Default: maxLong, Check: atLeast(1), Synonyms: same("log.flush.interval.messages"),
-		Doc: "How many records may be written before an fsync is forced.",
+		Doc: "How many records may be written before an fsync is forced; with 1, every answer waits for it.",
 	},
 	{
 		Name: "flush.ms", Type: Long, Default: maxLong, Check: atLeast(0),

@@ -151,6 +151,10 @@ func (p *Partition) PromisesMemory() bool {
 	return opts.Durability == DurabilityMemory && opts.FlushMessages != 1
 }
 
+// SyncsAppends reports whether an append is not over, whatever the acks, before it is durable (flush.messages=1): Kafka's
+// UnifiedLog.append syncs before it returns. The high watermark waits for the sync then, so Await tells when it is.
+func (p *Partition) SyncsAppends() bool { return p.opts.Load().FlushMessages == 1 }
+
 // carryOut does what a step asked for. The lock is not held: both ends may come back to the partition.
 func (p *Partition) carryOut(effects replica.Effects) {
 	if effects.Advanced {
