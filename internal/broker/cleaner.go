@@ -10,6 +10,7 @@ import (
 
 	"github.com/ottla-io/ottla/internal/partition"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
+	"github.com/ottla-io/ottla/internal/storage/journal"
 	"github.com/ottla-io/ottla/internal/storage/log"
 )
 
@@ -224,7 +225,7 @@ func (c *cleaner) give(s *slot, done log.Compacted, took time.Duration, err erro
 
 // judge marks a partition that a pass will not get over, with one line. What passes is tried again.
 func (c *cleaner) judge(b *Broker, s *slot, err error) {
-	for _, passing := range []error{context.Canceled, log.ErrChanged, log.ErrNoSpace, log.ErrClosed} {
+	for _, passing := range []error{context.Canceled, log.ErrChanged, log.ErrNoSpace, log.ErrClosed, journal.ErrFull} {
 		if errors.Is(err, passing) {
 			return
 		}

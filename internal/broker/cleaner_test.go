@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/ottla-io/ottla/internal/partition"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
+	"github.com/ottla-io/ottla/internal/storage/journal"
 	"github.com/ottla-io/ottla/internal/storage/log"
 	"github.com/ottla-io/ottla/internal/storage/vfs"
 )
@@ -149,5 +151,24 @@ func TestCleanerDefaults(t *testing.T) {
 	c := Cleaner{BytesPerSecond: 10_000}.withDefaults()
 	if c.Threads != 1 || c.Memory != 128<<20 || c.LoadFactor != 0.9 || c.Buffer != 10_000 || c.Backoff != 15*time.Second {
 		t.Errorf("got %+v", c)
+	}
+}
+
+// TestCompactionThatMayBeTriedAgain: a partition stays cleanable after what another try may get over.
+func TestCompactionThatMayBeTriedAgain(t *testing.T) {
+	t.Parallel()
+	b := still(t, options(vfs.NewMem()))
+	for err, passing := range map[error]bool{
+		fmt.Errorf("void a-0: %w", journal.ErrFull):                      true,
+		fmt.Errorf("compact: %w", log.ErrNoSpace):                        true,
+		fmt.Errorf("compact: %w", syscall.EMFILE):                        true,
+		fmt.Errorf("compact a batch: %w", batch.ErrCorrupt):              false,
+		fmt.Errorf("read a-0/00000000000000000000.log: %w", syscall.EIO): false,
+	} {
+		s := &slot{}
+		b.cleaner.judge(b, s, err)
+		if got := b.cleaner.free(s, b.Now()); got != passing {
+			t.Errorf("after %q the partition is tried again: %v, want %v", err, got, passing)
+		}
 	}
 }

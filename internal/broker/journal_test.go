@@ -277,14 +277,18 @@ func TestJournalOfADeletedTopic(t *testing.T) {
 	}
 }
 
-// TestFailedJournalTakesTheDirectoryOffline: a failed sync of the journal acknowledges nothing and is final.
+// TestFailedJournalTakesTheDirectoryOffline: a failed sync of the journal acknowledges nothing and is final, also for want of room.
 func TestFailedJournalTakesTheDirectoryOffline(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []vfs.Kind{vfs.OpSync, vfs.OpWrite} {
+	for _, c := range []struct {
+		kind  vfs.Kind
+		fault error
+	}{{vfs.OpSync, syscall.EIO}, {vfs.OpSync, syscall.ENOSPC}, {vfs.OpWrite, syscall.EIO}} {
+		kind := c.kind
 		var broken atomic.Bool
 		files := vfs.Faulty(vfs.NewMem(), func(op vfs.Op) error {
 			if broken.Load() && op.Kind == kind && op.Name == journal.File {
-				return syscall.EIO
+				return c.fault
 			}
 			return nil
 		})

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/ottla-io/ottla/internal/partition"
 	"github.com/ottla-io/ottla/internal/storage/journal"
@@ -88,8 +89,8 @@ func (s *syncer) write(j *journal.Journal) {
 	if !files {
 		s.note(began, asked, err)
 	}
-	if err != nil && !files {
-		s.failed(c.tails[0].partition, err)
+	if err != nil && !files { // final, whatever it says: want of room at a sync too
+		s.failed(c.tails[0].partition, fmt.Errorf("%w: %w", log.ErrFailed, err))
 	}
 	clear(c.tails)
 	c.tails = c.tails[:0]
