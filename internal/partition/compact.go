@@ -2,6 +2,7 @@ package partition
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/ottla-io/ottla/internal/protocol/batch"
@@ -20,9 +21,12 @@ func (p *Partition) Dirt(now time.Time) (log.Dirt, error) {
 }
 
 // Compact runs one pass of compaction below the last stable offset, beside appends and reads; see log.Compact. It is not kept
-// from running beside Maintain or Close: a pass that they cut across gives up.
+// from running beside Maintain or Close: a pass that they cut across gives up. Of a closed partition the error is log.ErrClosed.
 func (p *Partition) Compact(now time.Time, cleaner log.Cleaner) (log.Compacted, error) {
 	if f := p.failure.Load(); f != nil {
+		if f.closed {
+			return log.Compacted{}, fmt.Errorf("%w: %w", log.ErrClosed, f.err)
+		}
 		return log.Compacted{}, f.err
 	}
 	opts := p.opts.Load()

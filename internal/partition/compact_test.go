@@ -130,3 +130,16 @@ func TestCompactFailureIsFinal(t *testing.T) {
 		t.Errorf("again: %v", err)
 	}
 }
+
+// TestCompactClosed: that a topic was deleted before its turn came is nothing to be told of as damage.
+func TestCompactClosed(t *testing.T) {
+	t.Parallel()
+	p := openTest(t, newFS(t), nil)
+	mustAppend(t, p, plain(1))
+	if err := p.Close(false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Compact(start, log.Cleaner{}); !errors.Is(err, log.ErrClosed) {
+		t.Errorf("%v, want log.ErrClosed", err)
+	}
+}
