@@ -20,7 +20,8 @@ type Options struct {
 	// Admin is the HTTP address of health, metrics and profiles, HOST:PORT, or "off". Empty: what the settings say, which by default is
 	// 127.0.0.1:9644. It is the setting admin.listener.
 	Admin string
-	// Settings are settings by Kafka's names (docs/reference/config.md); an unknown one is an error. The fields above stand above them, and they above all below.
+	// Settings are settings by Kafka's names (docs/reference/config.md); an unknown one is an error. The fields above stand above them, and
+	// they above all below.
 	Settings map[string]string
 	// Environ are variables as of os.Environ, of which OTTLA_* and KAFKA_* are settings. Nil: none.
 	Environ []string

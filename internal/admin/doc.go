@@ -15,5 +15,6 @@
 //
 // Metrics may be told things by any goroutine. Serve runs in the caller's goroutine until Close.
 //
-// Files in reading order: admin.go (the HTTP server), metrics.go (what is counted), durations.go (histograms), topics.go (by topic), figures.go (what is looked at).
+// Files in reading order: admin.go (the HTTP server), metrics.go (what is counted), durations.go (histograms), topics.go (by topic),
+// figures.go (what is looked at).
 package admin

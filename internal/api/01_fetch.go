@@ -24,15 +24,15 @@ import (
 // keeps to the request's max bytes (and fetch.max.bytes) and to each partition's. A batch that holds the offset asked for is sent
 // from its beginning. In a session (KIP-227) only what changed is sent, and partitions that were served go behind those that were not.
 //
-// Per partition: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13+), OFFSET_OUT_OF_RANGE with the marks, FENCED_LEADER_EPOCH and UNKNOWN_LEADER_EPOCH
-// (KIP-320), NOT_LEADER_OR_FOLLOWER with the leader (v16+), UNSUPPORTED_COMPRESSION_TYPE (zstd below v10), KAFKA_STORAGE_ERROR. For the
-// whole: FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH, FETCH_SESSION_TOPIC_ID_ERROR.
+// Per partition: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13+), OFFSET_OUT_OF_RANGE with the marks, FENCED_LEADER_EPOCH and
+// UNKNOWN_LEADER_EPOCH (KIP-320), NOT_LEADER_OR_FOLLOWER with the leader (v16+), UNSUPPORTED_COMPRESSION_TYPE (zstd below v10),
+// KAFKA_STORAGE_ERROR. For the whole: FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH, FETCH_SESSION_TOPIC_ID_ERROR.
 //
 // **Differences from Apache Kafka**
 //
-// A fetch of a follower (replica id 0 and above) is refused with CLUSTER_AUTHORIZATION_FAILED until replication exists. The rack is ignored. The partitions
-// of all sessions are bounded as well as their number. A response that waits for the network holds no records: high watermark and
-// records are taken when it is first in its connection's queue.
+// A fetch of a follower (replica id 0 and above) is refused with CLUSTER_AUTHORIZATION_FAILED until replication exists. The rack is
+// ignored. The partitions of all sessions are bounded as well as their number. A response that waits for the network holds no records: high
+// watermark and records are taken when it is first in its connection's queue.
 //
 // **Versions**
 //

@@ -17,9 +17,9 @@ import (
 //
 // Says where brokers are reached and who leads which partition. All topics are asked for by an empty list in v0 and by null
 // from v1 on, where an empty list asks for none. Brokers are at the address that they advertise on the client's listener; where
-// nothing is advertised, at the one that the client reached. A topic that is not there is created if the broker's settings and the client (v4+)
-// allow it; else it gets UNKNOWN_TOPIC_OR_PARTITION, or INVALID_TOPIC_EXCEPTION if it never could be there. Ids that are not known get UNKNOWN_TOPIC_ID (v12+).
-// Partitions without a leader get LEADER_NOT_AVAILABLE.
+// nothing is advertised, at the one that the client reached. A topic that is not there is created if the broker's settings and the client
+// (v4+) allow it; else it gets UNKNOWN_TOPIC_OR_PARTITION, or INVALID_TOPIC_EXCEPTION if it never could be there. Ids that are not known
+// get UNKNOWN_TOPIC_ID (v12+). Partitions without a leader get LEADER_NOT_AVAILABLE.
 //
 // **Differences from Apache Kafka**
 //

@@ -25,7 +25,8 @@ import (
 // **Differences from Apache Kafka**
 //
 // Kafka answers before the brokers know the topic. default.replication.factor is lowered to the number of brokers. The settings of
-// more than 1000 topics are not in one response (their error is POLICY_VIOLATION); DescribeConfigs has them. A timeout of 0 or less is no limit; Kafka times out at once.
+// more than 1000 topics are not in one response (their error is POLICY_VIOLATION); DescribeConfigs has them. A timeout of 0 or less is no
+// limit; Kafka times out at once.
 //
 // **Versions**
 //

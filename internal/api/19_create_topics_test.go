@@ -102,7 +102,8 @@ func TestCreateTopicsByHand(t *testing.T) {
 	}
 }
 
-// TestCreateTopicsRefused: traps.md rule 14, a bad config is INVALID_CONFIG, a bad name INVALID_TOPIC_EXCEPTION; each topic fails by itself and says with what and why.
+// TestCreateTopicsRefused: traps.md rule 14, a bad config is INVALID_CONFIG, a bad name INVALID_TOPIC_EXCEPTION; each topic fails by itself
+// and says with what and why.
 func TestCreateTopicsRefused(t *testing.T) {
 	t.Parallel()
 	n := newAdminNode(t, nil, nil)

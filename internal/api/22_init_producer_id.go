@@ -12,12 +12,13 @@ import (
 // **Behaviour**
 //
 // Gives an idempotent producer an id that nobody had before, and epoch 0. A producer id and epoch that the client has are
-// ignored without a transactional id: a new id is as good as a new epoch. An empty transactional id, or only one of producer id and epoch, gets INVALID_REQUEST.
+// ignored without a transactional id: a new id is as good as a new epoch. An empty transactional id, or only one of producer id and epoch,
+// gets INVALID_REQUEST.
 //
 // **Differences from Apache Kafka**
 //
-// Transactions do not exist yet. A transactional id gets UNSUPPORTED_VERSION, which clients take as final; a retriable error would have them
-// try for ever. Most find out before, since FindCoordinator is not served either.
+// Transactions do not exist yet. A transactional id gets UNSUPPORTED_VERSION, which clients take as final; a retriable error would have
+// them try for ever. Most find out before, since FindCoordinator is not served either.
 //
 // **Versions**
 //

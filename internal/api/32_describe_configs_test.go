@@ -41,8 +41,8 @@ func textOf(value *string) string {
 	return *value
 }
 
-// TestDescribeConfigsTopicVersions: traps.md rule 8, tools show nothing unless topics report synonyms, sources, types and documentation, and Kafka Connect does not start unless
-// cleanup.policy is exactly what it set.
+// TestDescribeConfigsTopicVersions: traps.md rule 8, tools show nothing unless topics report synonyms, sources, types and documentation,
+// and Kafka Connect does not start unless cleanup.policy is exactly what it set.
 func TestDescribeConfigsTopicVersions(t *testing.T) {
 	t.Parallel()
 	n := newAdminNode(t, map[string]string{"log.retention.hours": "100"}, nil)

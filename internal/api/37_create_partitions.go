@@ -13,7 +13,8 @@ import (
 // **Behaviour**
 //
 // Gives topics more partitions; count is how many there shall be in all. Assignments, if any, are the replicas of each new one. Each
-// topic succeeds or fails by itself; new partitions can be written to when the reply leaves. With validate_only everything is checked and nothing done.
+// topic succeeds or fails by itself; new partitions can be written to when the reply leaves. With validate_only everything is checked and
+// nothing done.
 //
 // Per topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS (not more than there are), INVALID_REPLICA_ASSIGNMENT,
 // INVALID_REPLICATION_FACTOR, INVALID_REQUEST (named twice, answered once), POLICY_VIOLATION (too many in one request), REQUEST_TIMED_OUT.

@@ -18,12 +18,13 @@ import (
 // is checked and nothing done. Levels of loggers last until the broker stops.
 //
 // Per resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALID_CONFIG (an unknown key, a value it cannot have,
-// APPEND or SUBTRACT on what is no list), INVALID_REQUEST (a resource or key named twice, no value, an unknown operation, another broker's id,
-// a broker key that cannot change while the broker runs, a broker value that it cannot have, an unknown type).
+// APPEND or SUBTRACT on what is no list), INVALID_REQUEST (a resource or key named twice, no value, an unknown operation, another broker's
+// id, a broker key that cannot change while the broker runs, a broker value that it cannot have, an unknown type).
 //
 // **Differences from Apache Kafka**
 //
-// Kafka takes broker keys that nobody knows, and answers an unknown operation on a topic with UNKNOWN_SERVER_ERROR. There is one logger, root.
+// Kafka takes broker keys that nobody knows, and answers an unknown operation on a topic with UNKNOWN_SERVER_ERROR. There is one logger,
+// root.
 //
 // **Versions**
 //

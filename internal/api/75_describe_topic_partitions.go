@@ -19,8 +19,8 @@ import (
 // on: a cursor names the topic and the first partition that were left out. No topics ask for all. From a cursor on, topics
 // whose names are below it are left out, and its topic begins at its partition; if topics are named, its topic must be among them.
 //
-// Per topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, and INVALID_REQUEST for all that are named if the cursor is wrong. Partitions without
-// a leader have LEADER_NOT_AVAILABLE.
+// Per topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, and INVALID_REQUEST for all that are named if the cursor is wrong.
+// Partitions without a leader have LEADER_NOT_AVAILABLE.
 //
 // **Differences from Apache Kafka**
 //

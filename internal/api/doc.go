@@ -1,7 +1,7 @@
 // Package api answers requests: one file for each API key, named for it (00_produce.go, 01_fetch.go, ...).
 //
-// A request is answered in two stages. Stage one is [API.Begin]: it runs in the order in which requests came and is cheap (append, take offsets).
-// It returns a [Reply], stage two, which may have to wait (for replication, an fsync, bytes to fetch) and then writes
+// A request is answered in two stages. Stage one is [API.Begin]: it runs in the order in which requests came and is cheap (append, take
+// offsets). It returns a [Reply], stage two, which may have to wait (for replication, an fsync, bytes to fetch) and then writes
 // the response into an [Out]. Keys whose stage one may run while earlier replies are still waiting are early
 // ([API.Early]): Produce and Fetch. Every other key is begun when all earlier replies have left, so its handler may
 // block and its reply is ready at once.
@@ -19,6 +19,6 @@
 //
 // Files in reading order: api.go (API, Begin), handlers.go (the table of keys), request.go, reply.go (Reply, Out),
 // errors.go, 00_produce.go, stage.go (the appends of a run), 01_fetch.go, fetch_read.go, fetch_encode.go, fetch_session.go,
-// address.go (where brokers are reached), operations.go, observe.go, and the other keys by number: admin.go (what they need of the broker), configs.go
-// (the settings of topics and brokers), loggers.go, alter_check.go.
+// address.go (where brokers are reached), operations.go, observe.go, and the other keys by number: admin.go (what they need of the broker),
+// configs.go (the settings of topics and brokers), loggers.go, alter_check.go.
 package api

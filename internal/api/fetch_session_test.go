@@ -147,7 +147,8 @@ func TestSessionLastPartition(t *testing.T) {
 	}
 }
 
-// TestSessionEviction: case 64, more sessions than the cache has room for. Kafka's rules: a stale one goes, or one that is old and smaller; else there is no session.
+// TestSessionEviction: case 64, more sessions than the cache has room for. Kafka's rules: a stale one goes, or one that is old and smaller;
+// else there is no session.
 func TestSessionEviction(t *testing.T) {
 	t.Parallel()
 	c := newSessions(2, time.Minute)

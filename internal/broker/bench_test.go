@@ -10,8 +10,8 @@ import (
 	"github.com/ottla-io/ottla/internal/storage/vfs"
 )
 
-// BenchmarkStart is Open to the first acknowledged produce, with 10,000 partitions of 3 segments on disk, after a clean stop and after one that
-// was not. Set TMPDIR to a memory disk to make the preparation quick.
+// BenchmarkStart is Open to the first acknowledged produce, with 10,000 partitions of 3 segments on disk, after a clean stop and after one
+// that was not. Set TMPDIR to a memory disk to make the preparation quick.
 func BenchmarkStart(b *testing.B) {
 	opts := options(vfs.Cache(disk(b, b.TempDir()), 2000))
 	opts.Topic = smallSegments{}

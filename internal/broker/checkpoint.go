@@ -105,7 +105,8 @@ func (c checkpoint) encode() []byte {
 	return out
 }
 
-// readCheckpoint reads a checkpoint. One that is not there is empty; so is one that is malformed, which report is told: nothing is skipped for it.
+// readCheckpoint reads a checkpoint. One that is not there is empty; so is one that is malformed, which report is told: nothing is skipped
+// for it.
 func readCheckpoint(files vfs.FS, name string, report func(error)) (checkpoint, error) {
 	content, err := readSmall(files, name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -149,8 +149,8 @@ func (s *slot) facts() (facts, bool) {
 	return f, f.size != sizeUnknown && (f.size > 0 || f.end > 0)
 }
 
-// writeCheckpoints writes the recovery points, log starts and high watermarks, as Kafka has them. Partitions that nobody has touched keep what the
-// files said before.
+// writeCheckpoints writes the recovery points, log starts and high watermarks, as Kafka has them. Partitions that nobody has touched keep
+// what the files said before.
 func (b *Broker) writeCheckpoints() error {
 	b.checkpoints.mu.Lock()
 	defer b.checkpoints.mu.Unlock()
@@ -184,8 +184,8 @@ func (b *Broker) writeCheckpoints() error {
 	return err
 }
 
-// forgetOld writes the checkpoints anew if they may have an entry of a deleted topic for s, which has no directory yet: after a crash the new
-// topic's records would be judged by the old one's log start and recovery point.
+// forgetOld writes the checkpoints anew if they may have an entry of a deleted topic for s, which has no directory yet: after a crash the
+// new topic's records would be judged by the old one's log start and recovery point.
 func (b *Broker) forgetOld(s *slot) error {
 	if s.mu.there || !b.checkpoints.has(s.key()) {
 		return nil
@@ -198,8 +198,8 @@ func (b *Broker) forgetOld(s *slot) error {
 
 var _ partition.Syncer = (*syncer)(nil)
 
-// Writable is nil, or KAFKA_STORAGE_ERROR (wrapped) while the disk is nearly full or the directory offline: produces are to be refused then. Reads,
-// deletions and retention go on.
+// Writable is nil, or KAFKA_STORAGE_ERROR (wrapped) while the disk is nearly full or the directory offline: produces are to be refused
+// then. Reads, deletions and retention go on.
 func (b *Broker) Writable() error {
 	if err := b.offline(); err != nil {
 		return fmt.Errorf("%w: %w", kerr.KafkaStorageError, err)

@@ -88,8 +88,8 @@ func TestRecreate(t *testing.T) {
 	}
 }
 
-// TestCrashAnywhere crashes at every change of the files while topics are made, written, deleted and made again. Then: what was acknowledged is
-// there, nothing of a deleted topic is, and its directories go.
+// TestCrashAnywhere crashes at every change of the files while topics are made, written, deleted and made again. Then: what was
+// acknowledged is there, nothing of a deleted topic is, and its directories go.
 func TestCrashAnywhere(t *testing.T) {
 	t.Parallel()
 	type state struct {

@@ -13,15 +13,16 @@
 //  7. A failed sync, or a failed write that is not for want of room, takes the whole directory offline, for good.
 //  8. Everything of ours at the top of the directory is a file.
 //
-// Concurrency: Open returns with no goroutine started; Run owns them all and waits for them; Close waits for Run. The table of partitions is
-// replaced whole, by follow, under the controller's lock. A slot's lock orders opening and retiring; it may be held for a recovery, so
-// nobody who holds the controller's lock takes it. Lock order: controller, nothing else; slot, then the slot of a deleted topic, then deleter or syncer.
+// Concurrency: Open returns with no goroutine started; Run owns them all and waits for them; Close waits for Run. The table of partitions
+// is replaced whole, by follow, under the controller's lock. A slot's lock orders opening and retiring; it may be held for a recovery, so
+// nobody who holds the controller's lock takes it. Lock order: controller, nothing else; slot, then the slot of a deleted topic, then
+// deleter or syncer.
 //
 // Many dirty partitions: one goroutine gathers those with little to sync, and makes several of them durable with one fsync of the journal
 // (storage/journal); the syncer's workers sync the files of the others, one partition each. The journal is replayed before any log is
 // opened, and a clean stop removes it before it writes the marker.
 //
-// Files: broker.go (options and parts), open.go, load.go and adopt.go (coming up), files.go, meta_properties.go, marker.go, checkpoint.go, manifest.go (files at the
-// top), hosted.go and lookup.go (finding partitions), follow.go and delete.go (the metadata moves), sync.go, sync_journal.go, journal.go, run.go, space.go, cleaner.go, throttle.go (work
-// in the background), close.go, admin.go (commands), stats.go.
+// Files: broker.go (options and parts), open.go, load.go and adopt.go (coming up), files.go, meta_properties.go, marker.go, checkpoint.go,
+// manifest.go (files at the top), hosted.go and lookup.go (finding partitions), follow.go and delete.go (the metadata moves), sync.go,
+// sync_journal.go, journal.go, run.go, space.go, cleaner.go, throttle.go (work in the background), close.go, admin.go (commands), stats.go.
 package broker

@@ -2,8 +2,6 @@ package broker
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 
@@ -29,24 +27,7 @@ const smallFileMax = 256 << 20
 
 // readSmall reads a whole file; fs.ErrNotExist if it is not there.
 func readSmall(files vfs.FS, name string) ([]byte, error) {
-	f, err := files.OpenFile(name, os.O_RDONLY)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	size, err := f.Size()
-	if err != nil {
-		return nil, err
-	}
-	if size > smallFileMax {
-		return nil, fmt.Errorf("%s has %d bytes, the limit is %d", name, size, smallFileMax)
-	}
-	content := make([]byte, size)
-	n, err := f.ReadAt(content, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	return content[:n], nil
+	return vfs.ReadFile(files, name, smallFileMax)
 }
 
 // writeSmall replaces a file at the top, durably and at once: after a crash it is the old or the new one.

@@ -130,8 +130,8 @@ type moment struct {
 	after string
 }
 
-// TestCrashesOfManyPartitions cuts the power at every change of the disk while producers write to many partitions: what could be read is there
-// afterwards, and nothing else than what was written.
+// TestCrashesOfManyPartitions cuts the power at every change of the disk while producers write to many partitions: what could be read is
+// there afterwards, and nothing else than what was written.
 func TestCrashesOfManyPartitions(t *testing.T) {
 	t.Parallel()
 	const partitions, producers, rounds = 24, 8, 12
@@ -231,7 +231,8 @@ func TestCleanStopLeavesNoJournal(t *testing.T) {
 	}
 }
 
-// TestJournalOfAnotherPast: a directory that was closed cleanly by another program after our crash is not changed by what our journal still has.
+// TestJournalOfAnotherPast: a directory that was closed cleanly by another program after our crash is not changed by what our journal still
+// has.
 func TestJournalOfAnotherPast(t *testing.T) {
 	t.Parallel()
 	mem := vfs.NewMem()

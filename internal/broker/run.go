@@ -13,8 +13,8 @@ const (
 	flushEvery = 500 * time.Millisecond
 )
 
-// Run syncs, retains, compacts, checkpoints, recovers and deletes until ctx ends or Close is called; it returns when all that it started has
-// ended. Partitions that asked for a sync get it before.
+// Run syncs, retains, compacts, checkpoints, recovers and deletes until ctx ends or Close is called; it returns when all that it started
+// has ended. Partitions that asked for a sync get it before.
 func (b *Broker) Run(ctx context.Context) error {
 	if !b.enter() {
 		return nil
@@ -189,8 +189,8 @@ func (b *Broker) checkpoint() {
 	}
 }
 
-// syncIdle asks for a sync of partitions that have unsynced records and got none since the last time: those of durability=memory would otherwise
-// wait for their next roll, keep their descriptors open, and be recovered from far back after a crash.
+// syncIdle asks for a sync of partitions that have unsynced records and got none since the last time: those of durability=memory would
+// otherwise wait for their next roll, keep their descriptors open, and be recovered from far back after a crash.
 func (b *Broker) syncIdle() {
 	b.table.Load().all(func(s *slot) {
 		p := s.open.Load()

@@ -55,8 +55,8 @@ func live(t *testing.T, files vfs.FS) answered {
 	return a
 }
 
-// TestEveryCallFailsOnce lets each file system call of a broker's life fail once, by a broken disk and by a full one. Nothing hangs, and what was
-// acknowledged is there after a power cut.
+// TestEveryCallFailsOnce lets each file system call of a broker's life fail once, by a broken disk and by a full one. Nothing hangs, and
+// what was acknowledged is there after a power cut.
 func TestEveryCallFailsOnce(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64

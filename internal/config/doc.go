@@ -7,8 +7,8 @@
 //  2. Every value knows where it came from: a flag, a variable, a file and line, a dynamic change, or the default.
 //  3. Order: flags, OTTLA_*, KAFKA_*, file, defaults; a dynamic change stands above them all, as in Kafka.
 //  4. A value that cannot be is an error that names the key, the value, what is allowed and the place.
-//  5. An unknown key of a file or a variable warns with the nearest known one; one of a flag, or one that looks like a security setting is an error,
-//     because a protection that is silently not there is worse than a broker that does not start.
+//  5. An unknown key of a file or a variable warns with the nearest known one; one of a flag, or one that looks like a security setting is
+//     an error, because a protection that is silently not there is worse than a broker that does not start.
 //  6. A key that has no effect here says so when it is set.
 //
 // A Config does not change; WithDynamic makes a new one. So any number of goroutines may read it.

@@ -79,8 +79,8 @@ func (c *Config) assign(a assignment) error {
 	return nil
 }
 
-// unknown warns of a key that is in no table. It refuses one that may have been meant to protect the broker, or that was given for this start alone:
-// files and environments are shared with other programs and versions, a flag is not.
+// unknown warns of a key that is in no table. It refuses one that may have been meant to protect the broker, or that was given for this
+// start alone: files and environments are shared with other programs and versions, a flag is not.
 func (c *Config) unknown(a assignment) error {
 	key := a.key
 	if inner, ok := listenerKey(key); ok && brokerSettings[inner] != nil {

@@ -148,26 +148,13 @@ func removeFile(files vfs.FS, name string) error {
 	return nil
 }
 
-// readFile reads a side file of at most limit bytes.
+// readFile reads a side file of at most limit bytes; a longer one is corrupt.
 func readFile(files vfs.FS, name string, limit int64) ([]byte, error) {
-	f, err := files.OpenFile(name, syscall.O_RDONLY)
-	if err != nil {
-		return nil, err
+	data, err := vfs.ReadFile(files, name, limit)
+	if errors.Is(err, vfs.ErrTooLarge) {
+		return nil, fmt.Errorf("%w: %w", err, batch.ErrCorrupt)
 	}
-	defer func() { _ = f.Close() }() // it was only read
-	size, err := f.Size()
-	if err != nil {
-		return nil, err
-	}
-	if size > limit {
-		return nil, fmt.Errorf("%d bytes exceed the limit of %d: %w", size, limit, batch.ErrCorrupt)
-	}
-	data := make([]byte, size)
-	n, err := f.ReadAt(data, 0)
-	if n < len(data) {
-		return nil, err
-	}
-	return data, nil
+	return data, err
 }
 
 // writeFile makes data the content of name; durable syncs it, but not its directory entry.

@@ -37,8 +37,8 @@ func batchFrame(b *testing.B, n, size int) []byte {
 	return kmsg.NewRequestFormatter(kmsg.FormatterClientID("bench")).AppendRequest(nil, m, 1)
 }
 
-// BenchmarkProduce sends produce requests over loopback to a broker in this process, depth of them in flight, and reads the answers. The client's
-// work is in the figures.
+// BenchmarkProduce sends produce requests over loopback to a broker in this process, depth of them in flight, and reads the answers. The
+// client's work is in the figures.
 func BenchmarkProduce(b *testing.B) {
 	for _, c := range []struct{ records, size, depth int }{{10, 100, 1}, {10, 100, 20}, {16, 1024, 20}, {1000, 1024, 5}} {
 		b.Run(fmt.Sprintf("%dx%d/depth=%d", c.records, c.size, c.depth), func(b *testing.B) {

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// budget bounds the memory of large frames of all connections together (queued.max.request.bytes). A frame takes its whole size once, before its
-// buffer grows beyond readBuffer, so nobody holds a part while waiting for the rest.
+// budget bounds the memory of large frames of all connections together (queued.max.request.bytes). A frame takes its whole size once,
+// before its buffer grows beyond readBuffer, so nobody holds a part while waiting for the rest.
 type budget struct {
 	limit int64 // 0: none
 	mu    struct {

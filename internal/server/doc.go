@@ -17,9 +17,10 @@
 // A connection is fresh until its first request was begun and open from then on; TLS is finished before it is fresh (the listener's
 // connections are wrapped), and authentication will stand between the two. Until it is open its frames are kept small.
 //
-// Concurrency: a conn's reader owns its input. Its queue is under a lock; whoever has set queue.sending, the reader or the writer, is the only one who polls and
-// writes. A Server's Serve runs on its caller's goroutine; Close waits for all connections.
+// Concurrency: a conn's reader owns its input. Its queue is under a lock; whoever has set queue.sending, the reader or the writer, is the
+// only one who polls and writes. A Server's Serve runs on its caller's goroutine; Close waits for all connections.
 //
-// Files in reading order: server.go (Options, Server), accept.go (limits on connections), conn.go (a connection's life), reader.go (drain), input.go
-// (frames out of bytes), frame.go (what is no frame), buffer.go and budget.go (memory), queue.go, writer.go, socket_unix.go and socket_linux.go (the descriptor), observe.go.
+// Files in reading order: server.go (Options, Server), accept.go (limits on connections), conn.go (a connection's life), reader.go (drain),
+// input.go (frames out of bytes), frame.go (what is no frame), buffer.go and budget.go (memory), queue.go, writer.go, socket_unix.go and
+// socket_linux.go (the descriptor), observe.go.
 package server

@@ -12,8 +12,8 @@ type Observer interface {
 	Connections(listener string, delta int)
 	// Refused is told of each connection that was closed for a reason of the server's: "limit", "limit-ip", "frame", "idle", "slow".
 	Refused(listener, reason string)
-	// Answered is told of n requests, alike and received together, when their responses were written: how long that took since the frames were complete,
-	// and the bytes of all of both with their size prefixes. A produce that wants no answer has out 0.
+	// Answered is told of n requests, alike and received together, when their responses were written: how long that took since the frames were
+	// complete, and the bytes of all of both with their size prefixes. A produce that wants no answer has out 0.
 	Answered(key kmsg.Key, version int16, took time.Duration, n int, in, out int64)
 }
 

@@ -28,7 +28,8 @@ func (c *conn) writeRange(cut *api.Cut) error {
 	return err
 }
 
-// sendfile sends n bytes from pos. The offset is explicit, for others read the same file. A file that ends early is an error: the size was sent.
+// sendfile sends n bytes from pos. The offset is explicit, for others read the same file. A file that ends early is an error: the size was
+// sent.
 func (c *conn) sendfile(fd uintptr, pos int64, n int) error {
 	var failed error
 	c.extend()

@@ -109,7 +109,8 @@ func (l *ledger) check(t *testing.T, addr string) {
 	}
 }
 
-// readAll reads every record below the ends the partitions have now; it fails on a record that is there twice, or behind a later one of its producer.
+// readAll reads every record below the ends the partitions have now; it fails on a record that is there twice, or behind a later one of its
+// producer.
 func readAll(ctx context.Context, addr string) (map[string]place, error) {
 	client, err := kgo.NewClient(kgo.SeedBrokers(addr), kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.RetryBackoffFn(func(int) time.Duration { return 20 * time.Millisecond }))

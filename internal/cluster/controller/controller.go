@@ -87,8 +87,8 @@ func (c *Controller) TakeRemoved() map[topic.ID]string {
 	return removed
 }
 
-// OnRefused sets what is asked when a commit was refused, for want of room on the disk. If it says that there is room now, the commit is tried
-// once more: topics must be deletable when the disk is full. It is to be set before the first command.
+// OnRefused sets what is asked when a commit was refused, for want of room on the disk. If it says that there is room now, the commit is
+// tried once more: topics must be deletable when the disk is full. It is to be set before the first command.
 func (c *Controller) OnRefused(makeRoom func() bool) { c.room = makeRoom }
 
 // Image is the newest metadata.

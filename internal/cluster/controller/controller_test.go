@@ -135,8 +135,8 @@ func TestOneRecordAnOffset(t *testing.T) {
 	}
 }
 
-// TestCrash takes a crash clone before each change of the files while topics are made and deleted. What was answered is there; what was not is
-// there whole or not at all.
+// TestCrash takes a crash clone before each change of the files while topics are made and deleted. What was answered is there; what was not
+// is there whole or not at all.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	files := vfs.NewMem()

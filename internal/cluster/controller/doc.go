@@ -15,5 +15,6 @@
 // The Journal is the seam for a quorum: one node's is a log that is synced; a quorum's proposes to its leader and returns when a
 // majority has the batch.
 //
-// Files: controller.go (commands), start.go (what a broker does when it comes up), journal.go (the log of one node), snapshot.go (Kafka's snapshots).
+// Files: controller.go (commands), start.go (what a broker does when it comes up), journal.go (the log of one node), snapshot.go (Kafka's
+// snapshots).
 package controller

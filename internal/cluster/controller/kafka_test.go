@@ -9,8 +9,8 @@ import (
 	"github.com/ottla-io/ottla/internal/storage/vfs"
 )
 
-// TestKafka44 comes up on the metadata log of a Kafka 4.4.0 broker (node 1, combined with its controller, stopped cleanly): topic k.one with 3 partitions and
-// retention.ms, topic gone deleted, bootstrap records in a transaction, and records of kinds that are not known here.
+// TestKafka44 comes up on the metadata log of a Kafka 4.4.0 broker (node 1, combined with its controller, stopped cleanly): topic k.one
+// with 3 partitions and retention.ms, topic gone deleted, bootstrap records in a transaction, and records of kinds that are not known here.
 func TestKafka44(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

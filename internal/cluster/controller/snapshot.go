@@ -3,9 +3,7 @@ package controller
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,7 +72,7 @@ func snapshotEnd(name string) batch.Offset {
 }
 
 func load(files vfs.FS, name string, end batch.Offset, state *meta.State) error {
-	content, err := readFile(files, name)
+	content, err := vfs.ReadFile(files, name, snapshotMax)
 	if err != nil {
 		return err
 	}
@@ -106,24 +104,4 @@ func restore(state *meta.State, value []byte) error {
 		return err
 	}
 	return state.Apply(state.Version()+1, r)
-}
-
-func readFile(files vfs.FS, name string) ([]byte, error) {
-	f, err := files.OpenFile(name, os.O_RDONLY)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	size, err := f.Size()
-	if err != nil {
-		return nil, err
-	}
-	if size > snapshotMax {
-		return nil, fmt.Errorf("%s has %d bytes, the limit is %d", name, size, snapshotMax)
-	}
-	content := make([]byte, size)
-	if _, err := f.ReadAt(content, 0); err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	return content, nil
 }

@@ -70,8 +70,8 @@ type ConfigRecord struct {
 	Value    *string
 }
 
-// PartitionChangeRecord changes what it names of a partition. Nil slices and the Keep values stand for "as it was"; a leader that is named, even
-// the same, starts a new leader epoch.
+// PartitionChangeRecord changes what it names of a partition. Nil slices and the Keep values stand for "as it was"; a leader that is named,
+// even the same, starts a new leader epoch.
 type PartitionChangeRecord struct {
 	Index        int32
 	TopicID      topic.ID

@@ -105,7 +105,8 @@ func TestBombs(t *testing.T) {
 			if bound := c.limit.of(len(c.src)); errors.Is(err, ErrTooLarge) && !strings.Contains(err.Error(), "limit of ") {
 				t.Errorf("does not name the limit of %d: %v", bound, err)
 			}
-			// Twice the limit for the buffer that doubled, and the codec's own tables and blocks (lz4's are 4 MiB, and the race detector makes pools forget).
+			// Twice the limit for the buffer that doubled, and the codec's own tables and blocks (lz4's are 4 MiB, and the race detector makes pools
+			// forget).
 			most := uint64(3*c.limit.of(len(c.src)) + 48<<20)
 			if errors.Is(c.want, ErrInvalid) {
 				most = 24 << 20

@@ -112,7 +112,8 @@ var kafka = [...]struct{ min, max int16 }{
 	{0, 0},
 }
 
-// TestEveryKeyIsAccountedFor: traps.md rule 15, every key of Kafka's is in the table with its whole range, or the ledger says what is missing.
+// TestEveryKeyIsAccountedFor: traps.md rule 15, every key of Kafka's is in the table with its whole range, or the ledger says what is
+// missing.
 func TestEveryKeyIsAccountedFor(t *testing.T) {
 	t.Parallel()
 	if kmsg.MaxKey >= len(kafka) {

@@ -117,11 +117,7 @@ func (c *FileCache) RemoveAll(name string) error {
 
 // Rename implements FS.
 func (c *FileCache) Rename(from, to string) error {
-	from, err := cleanEntry("rename", from)
-	if err != nil {
-		return err
-	}
-	to, err = cleanEntry("rename", to)
+	from, to, err := cleanEntries("rename", from, to)
 	if err != nil {
 		return err
 	}

@@ -170,11 +170,7 @@ func (m *memFS) removeAllLocked(dir *memDir, base string) {
 }
 
 func (m *memFS) Rename(from, to string) error {
-	from, err := cleanEntry("rename", from)
-	if err != nil {
-		return err
-	}
-	to, err = cleanEntry("rename", to)
+	from, to, err := cleanEntries("rename", from, to)
 	if err != nil {
 		return err
 	}

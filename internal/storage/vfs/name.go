@@ -39,6 +39,16 @@ func cleanEntry(op, name string) (string, error) {
 	return name, err
 }
 
+// cleanEntries is cleanEntry for operations on two names.
+func cleanEntries(op, from, to string) (string, string, error) {
+	from, err := cleanEntry(op, from)
+	if err != nil {
+		return "", "", err
+	}
+	to, err = cleanEntry(op, to)
+	return from, to, err
+}
+
 func checkOpen(name string, flag int) (string, error) {
 	name, err := cleanName("open", name)
 	if err != nil {

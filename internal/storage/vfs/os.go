@@ -126,11 +126,7 @@ func (d *Disk) RemoveAll(name string) error {
 
 // Rename implements FS.
 func (d *Disk) Rename(from, to string) error {
-	from, err := cleanEntry("rename", from)
-	if err != nil {
-		return err
-	}
-	to, err = cleanEntry("rename", to)
+	from, to, err := cleanEntries("rename", from, to)
 	if err != nil {
 		return err
 	}
