@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strconv"
 	"sync"
 	"time"
 
@@ -25,7 +26,7 @@ type away struct {
 func (w *away) OnBrokerConnect(meta kgo.BrokerMetadata, _ time.Duration, _ net.Conn, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.mu.addr, w.mu.err = net.JoinHostPort(meta.Host, fmt.Sprint(meta.Port)), err
+	w.mu.addr, w.mu.err = net.JoinHostPort(meta.Host, strconv.Itoa(int(meta.Port))), err
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		w.mu.err = op.Err
 	}

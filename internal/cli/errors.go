@@ -76,7 +76,7 @@ func inWords(err error, seeds string) string {
 		return fmt.Sprintf("no broker at %s: the name %s is not known; name another with -b HOST:PORT", seeds, dns.Name)
 	}
 	if strings.Contains(err.Error(), "beginning of an HTTP response") { // kgo has no mark for it
-		return fmt.Sprintf("%s answers in HTTP; -b wants the address for Kafka clients, which by default is 127.0.0.1:9092", seeds)
+		return seeds + " answers in HTTP; -b wants the address for Kafka clients, which by default is 127.0.0.1:9092"
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Sprintf("no answer from %s in time; is it an Ottla or Kafka broker? --timeout waits longer", seeds)

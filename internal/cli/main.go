@@ -110,8 +110,8 @@ func (a *app) root() *cobra.Command {
 func checkArgs(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
-			if err := check(cmd, args); err != nil {
-				return usageError{argsError(cmd, args, err)}
+			if check(cmd, args) != nil {
+				return usageError{argsError(cmd, args)}
 			}
 			return nil
 		}
@@ -121,18 +121,18 @@ func checkArgs(cmd *cobra.Command) {
 	}
 }
 
-func argsError(cmd *cobra.Command, args []string, err error) error {
+// argsError says what is wrong with arguments that cmd refused.
+func argsError(cmd *cobra.Command, args []string) error {
 	if !cmd.HasSubCommands() {
 		_, wants, _ := strings.Cut(cmd.Use, " ")
+		wrong := plural(len(args), "argument") + " do not fit"
 		switch {
 		case wants == "":
-			err = fmt.Errorf("%s: takes no arguments", args[0])
+			wrong = args[0] + ": takes no arguments"
 		case len(args) == 0:
-			err = fmt.Errorf("%s is missing", wants)
-		default:
-			err = fmt.Errorf("%s do not fit", plural(len(args), "argument"))
+			wrong = wants + " is missing"
 		}
-		return fmt.Errorf("%w; usage: %s", err, cmd.UseLine())
+		return fmt.Errorf("%s; usage: %s", wrong, cmd.UseLine())
 	}
 	if len(args[0]) < 4 {
 		cmd.SuggestionsMinimumDistance = 1 // two letters of three are another word
