@@ -125,7 +125,7 @@ func (s *Server) open(ctx context.Context, opts Options) error {
 	if err != nil {
 		return err
 	}
-	node, err := nodeID(s.config, files)
+	node, err := s.nodeID(files)
 	if err != nil {
 		return err
 	}

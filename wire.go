@@ -1,18 +1,12 @@
 package ottla
 
 import (
-	"bufio"
-	"bytes"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"net"
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/ottla-io/ottla/internal/api"
@@ -73,47 +67,15 @@ func (s *Server) files(opts Options) (files vfs.FS, lock bool, err error) {
 }
 
 // nodeID is the node id of the settings, or the data directory's where they have none, or 1.
-func nodeID(c *config.Config, files vfs.FS) (int32, error) {
-	if v := c.Value("node.id"); !v.Null && v.Text != "-1" {
-		return int32(c.Int("node.id")), nil
+func (s *Server) nodeID(files vfs.FS) (int32, error) {
+	if v := s.config.Value("node.id"); !v.Null && v.Text != "-1" {
+		return int32(s.config.Int("node.id")), nil
 	}
-	text, err := readFile(files, "meta.properties")
-	if errors.Is(err, fs.ErrNotExist) {
-		return 1, nil
+	id, ok, err := broker.StoredNode(files, s.dataDir)
+	if err == nil && !ok {
+		id = 1
 	}
-	if err != nil {
-		return 0, err
-	}
-	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
-		key, value, _ := strings.Cut(lines.Text(), "=")
-		if key = strings.TrimSpace(key); key == "node.id" || key == "broker.id" {
-			id, err := strconv.ParseInt(strings.TrimSpace(value), 10, 32)
-			if err != nil || id < 0 {
-				return 0, fmt.Errorf("meta.properties: %s=%s: must be a node id", key, value)
-			}
-			return int32(id), nil
-		}
-	}
-	return 1, nil
-}
-
-// readFile reads a small file.
-func readFile(files vfs.FS, name string) ([]byte, error) {
-	const most = 1 << 20
-	f, err := files.OpenFile(name, os.O_RDONLY)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	n, err := f.Size()
-	if err != nil {
-		return nil, err
-	}
-	text := make([]byte, min(n, most))
-	if _, err := f.ReadAt(text, 0); err != nil && n > 0 {
-		return nil, err
-	}
-	return text, nil
+	return id, err
 }
 
 func (s *Server) brokerOptions(files vfs.FS, lock bool, node int32) broker.Options {

@@ -32,11 +32,33 @@ func randomID() topic.ID {
 	}
 }
 
+// StoredNode is the id of the node that the data directory belongs to; ok is false if it belongs to none yet. dir is its name, for messages.
+func StoredNode(files vfs.FS, dir string) (id int32, ok bool, err error) {
+	p, err := readMetaProperties(files, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, false, nil
+	}
+	return p.nodeID, err == nil, err
+}
+
+// readMetaProperties reads meta.properties; the error is fs.ErrNotExist, perhaps wrapped, if it is not there.
+func readMetaProperties(files vfs.FS, dir string) (metaProperties, error) {
+	content, err := readSmall(files, metaPropertiesFile)
+	if err != nil {
+		return metaProperties{}, err
+	}
+	p, err := parseMetaProperties(content)
+	if err != nil {
+		return metaProperties{}, fmt.Errorf("%s/%s: %w; restore it, or start with another data directory", dir, metaPropertiesFile, err)
+	}
+	return p, nil
+}
+
 // loadMetaProperties reads meta.properties or, in a new directory, writes it. wantCluster is empty if any will do.
 func loadMetaProperties(files vfs.FS, dir string, wantNode int32, wantCluster string) (metaProperties, error) {
-	content, err := readSmall(files, metaPropertiesFile)
+	p, err := readMetaProperties(files, dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		p := metaProperties{clusterID: wantCluster, nodeID: wantNode, directoryID: randomID()}
+		p = metaProperties{clusterID: wantCluster, nodeID: wantNode, directoryID: randomID()}
 		if p.clusterID == "" {
 			p.clusterID = randomID().String()
 		}
@@ -44,10 +66,6 @@ func loadMetaProperties(files vfs.FS, dir string, wantNode int32, wantCluster st
 	}
 	if err != nil {
 		return metaProperties{}, err
-	}
-	p, err := parseMetaProperties(content)
-	if err != nil {
-		return metaProperties{}, fmt.Errorf("%s/%s: %w; restore it, or start with another data directory", dir, metaPropertiesFile, err)
 	}
 	if wantCluster != "" && p.clusterID != wantCluster {
 		return metaProperties{}, fmt.Errorf("data directory %s belongs to cluster %s, not to %s: start with another data directory", dir, p.clusterID, wantCluster)
