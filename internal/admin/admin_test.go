@@ -86,7 +86,7 @@ func TestMetrics(t *testing.T) {
 	m.Synced(time.Millisecond, 16, nil)
 	m.Synced(time.Millisecond, 1, errors.New("failed"))
 	m.Produced("t", 2, 10, 700)
-	m.Fetched("t", 300)
+	m.Fetched("t", 4, 300)
 	get := serve(t, Options{Metrics: m, Healthy: fine, Ready: fine, Figures: func() Figures {
 		return Figures{
 			Hosted: 3, Opened: 2, Offline: 1, Controller: true, Brokers: 1, DiskFree: 5, DiskTotal: 10, RequestMemory: 77,
@@ -110,7 +110,7 @@ func TestMetrics(t *testing.T) {
 		`ottla_connections{listener="PLAINTEXT"} 1`, `ottla_connections_opened_total{listener="PLAINTEXT"} 2`,
 		`ottla_connections_refused_total{listener="PLAINTEXT",reason="limit"} 1`,
 		`ottla_fsync_duration_seconds_count 2`, `ottla_fsync_appends_total 16`, `ottla_fsync_errors_total 1`,
-		`ottla_topic_records_in_total{topic="t"} 10`, `ottla_topic_bytes_in_total{topic="t"} 700`, `ottla_topic_bytes_out_total{topic="t"} 300`,
+		`ottla_topic_records_in_total{topic="t"} 10`, `ottla_topic_bytes_in_total{topic="t"} 700`, `ottla_topic_bytes_out_total{topic="t"} 300`, `ottla_topic_records_out_total{topic="t"} 4`,
 		`ottla_topic_log_size_bytes{topic="t"} 42`, `ottla_topic_log_size_bytes{topic="u"} 7`, `ottla_topic_segments{topic="t"} 3`, `kafka_log_log_size{partition="1",topic="t"} 2`,
 		`kafka_topic_partitions{topic="t"} 2`, `ottla_partitions 3`, `ottla_disk_free_bytes 5`, `ottla_request_memory_bytes 77`,
 		`kafka_server_brokertopicmetrics_bytesin_total{topic="t"} 700`, `kafka_server_brokertopicmetrics_totalproducerequests_total 3`,
@@ -175,7 +175,7 @@ func TestCountingDoesNotAllocate(t *testing.T) {
 	count := func() {
 		m.Answered(kmsg.Produce, 9, time.Millisecond, 20, 100, 50)
 		m.Produced("t", 1, 10, 700)
-		m.Fetched("t", 300)
+		m.Fetched("t", 4, 300)
 		m.Connections("PLAINTEXT", 1)
 		m.Synced(time.Millisecond, 16, nil)
 	}

@@ -18,7 +18,7 @@ type topics struct {
 	count atomic.Int64
 }
 
-type topicMetrics struct{ records, in, out, batches atomic.Int64 }
+type topicMetrics struct{ records, in, recordsOut, out, batches atomic.Int64 }
 
 // of finds or makes a topic's figures.
 func (t *topics) of(name string) *topicMetrics {
@@ -43,8 +43,12 @@ func (m *Metrics) Produced(topic string, batches, records, bytes int) {
 	t.in.Add(int64(bytes))
 }
 
-// Fetched counts bytes of records that were sent; see api.Observer.
-func (m *Metrics) Fetched(topic string, bytes int) { m.topics.of(topic).out.Add(int64(bytes)) }
+// Fetched counts records and their bytes that were sent; see api.Observer.
+func (m *Metrics) Fetched(topic string, records, bytes int) {
+	t := m.topics.of(topic)
+	t.recordsOut.Add(int64(records))
+	t.out.Add(int64(bytes))
+}
 
 // topicSeries are the series of a topic: ours, and what Strimzi's dashboards call them.
 var topicSeries = []struct {
@@ -58,6 +62,10 @@ var topicSeries = []struct {
 	{
 		topicDesc("ottla_topic_bytes_in_total", "Bytes of batches appended, by topic."), topicDesc("kafka_server_brokertopicmetrics_bytesin_total", "Bytes appended."),
 		func(t *topicMetrics) *atomic.Int64 { return &t.in },
+	},
+	{
+		topicDesc("ottla_topic_records_out_total", "Records sent to consumers, by topic, counted by their offsets: those that compaction removed count."), nil,
+		func(t *topicMetrics) *atomic.Int64 { return &t.recordsOut },
 	},
 	{
 		topicDesc("ottla_topic_bytes_out_total", "Bytes of batches sent to consumers, by topic."), topicDesc("kafka_server_brokertopicmetrics_bytesout_total", "Bytes sent."),

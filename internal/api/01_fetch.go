@@ -79,7 +79,8 @@ type fetchPart struct {
 	data     log.Range
 	marks    partition.Offsets
 	diverges bool
-	omit     bool // an incremental response has nothing new to say
+	omit     bool         // an incremental response has nothing new to say
+	sent     batch.Offset // the offset after the last whole batch that leaves
 	diverged wire.EpochEnd
 }
 

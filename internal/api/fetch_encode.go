@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/ottla-io/ottla/internal/partition"
+	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/protocol/wire"
 	"github.com/ottla-io/ottla/internal/storage/log"
 )
@@ -101,6 +102,7 @@ func (r *fetchReply) splice(out *Out) (*fetchPart, error) {
 		p := &r.parts[next]
 		next++
 		if cut.Size >= sendfileMin {
+			p.sent, _ = p.data.Next()
 			out.Range(p.data)
 			continue
 		}
@@ -109,10 +111,22 @@ func (r *fetchReply) splice(out *Out) (*fetchPart, error) {
 		if _, err := p.data.ReadAt(out.Bytes[n:], 0); err != nil {
 			return p, err
 		}
+		p.sent = afterLast(out.Bytes[n:])
 	}
 	out.Bytes = append(out.Bytes, r.scratch[from:]...)
 	r.hand()
 	return nil, nil
+}
+
+// afterLast is the offset after the last whole batch in records, 0 if there is none.
+func afterLast(records []byte) (next batch.Offset) {
+	for {
+		b, rest, err := batch.Next(records)
+		if err != nil {
+			return next
+		}
+		next, records = b.NextOffset(), rest
+	}
 }
 
 // hand leaves the large ranges to the Out that has them now.
@@ -120,7 +134,7 @@ func (r *fetchReply) hand() {
 	for i := range r.parts {
 		p := &r.parts[i]
 		if n := p.data.Len(); n > 0 && !p.omit {
-			r.api.opts.Observer.Fetched(p.partition.ID().Topic, n)
+			r.api.opts.Observer.Fetched(p.partition.ID().Topic, max(int(p.sent-p.wish.offset), 0), n)
 		}
 		if p.data.Len() >= sendfileMin {
 			p.data = log.Range{}

@@ -307,6 +307,46 @@ func TestFetchMinAboveMax(t *testing.T) {
 	}
 }
 
+// fetched counts what an Observer is told of fetches.
+type fetched struct {
+	nobody
+	records, bytes int
+}
+
+func (f *fetched) Fetched(_ string, records, bytes int) {
+	f.records += records
+	f.bytes += bytes
+}
+
+// TestFetchCountsRecords: records that leave are counted, whether they are read into the response or sent as a range, from the offset
+// that was asked for to the last whole batch.
+func TestFetchCountsRecords(t *testing.T) {
+	t.Parallel()
+	for name, size := range map[string]int{"small": 100, "large": 10_000} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newTestAPI(t)
+			var told fetched
+			a.opts.Observer = &told
+			id := a.node.create("t", 1)
+			batchBytes := len(records(t, 0, 10, size))
+			for range 5 {
+				a.call(produceRequest(13, 1, "", id, records(t, 0, 10, size)))
+			}
+			m := fetchRequest(13, "t", id, 3) // in the first batch
+			m.Topics[0].Partitions[0].PartitionMaxBytes = int32(2*batchBytes + batchBytes/2)
+			got := a.fetchOne(m)
+			if n := len(got.RecordBatches); told.records != 17 || told.bytes != n || n != 2*batchBytes+batchBytes/2 {
+				t.Errorf("%d records and %d bytes are told of a response of %d; want 17, of two batches and a half", told.records, told.bytes, n)
+			}
+			m.Topics[0].Partitions[0].FetchOffset, m.Topics[0].Partitions[0].PartitionMaxBytes = 20, 1<<20
+			if a.fetchOne(m); told.records != 17+30 {
+				t.Errorf("%d records are told of in all, want 47", told.records)
+			}
+		})
+	}
+}
+
 func TestFetchDeadline(t *testing.T) {
 	t.Parallel()
 	a := newTestAPI(t)

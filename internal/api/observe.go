@@ -6,8 +6,8 @@ import "github.com/twmb/franz-go/pkg/kmsg"
 type Observer interface {
 	// Produced is told of batches that were appended together to a partition: the records and the bytes of all.
 	Produced(topic string, batches, records, bytes int)
-	// Fetched is told of the bytes of records that a response has of one partition.
-	Fetched(topic string, bytes int)
+	// Fetched is told of the records, counted by their offsets, and the bytes that a response has of one partition.
+	Fetched(topic string, records, bytes int)
 	// Failed is told of each error code in a response.
 	Failed(key kmsg.Key, code int16)
 }
@@ -16,5 +16,5 @@ type Observer interface {
 type nobody struct{}
 
 func (nobody) Produced(string, int, int, int) {}
-func (nobody) Fetched(string, int)            {}
+func (nobody) Fetched(string, int, int)       {}
 func (nobody) Failed(kmsg.Key, int16)         {}

@@ -23,6 +23,15 @@ type Range struct {
 // Len is the number of bytes.
 func (r *Range) Len() int { return r.n }
 
+// Next is the offset after the range's last whole batch; ok is false if it has none, or that cannot be told.
+func (r *Range) Next() (next batch.Offset, ok bool) {
+	if r.seg == nil {
+		return 0, false
+	}
+	found, ok, err := r.seg.LastBelow(r.pos + int64(r.n))
+	return found.Next, err == nil && ok && found.Pos >= r.pos
+}
+
 // More reports whether the range ends only because its segment does: a read from there on gets more at once.
 func (r *Range) More() bool { return r.more }
 

@@ -94,6 +94,48 @@ func (s *Segment) locateFrom(pos int64, target batch.Offset, end int64) (found F
 	}
 }
 
+// LastBelow finds the last batch that ends at or below position end; ok is false if there is none. It costs an index lookup and one
+// read, or two of each where the index names the batch that end cuts.
+func (s *Segment) LastBelow(end int64) (found Found, ok bool, err error) {
+	for start := end; start > 0 && !ok && err == nil; {
+		start = s.lookupPosition(start)
+		found, ok, err = s.lastIn(start, end)
+	}
+	return found, ok, err
+}
+
+// lastIn is LastBelow from the batch at start on.
+func (s *Segment) lastIn(start, end int64) (found Found, ok bool, err error) {
+	c, err := s.cursor(start, s.Size())
+	if err != nil {
+		return found, false, err
+	}
+	defer c.close()
+	for {
+		header, at, size, err := c.next()
+		if errors.Is(err, io.EOF) || err == nil && at+int64(size) > end {
+			return found, ok, nil
+		}
+		if err != nil {
+			return found, false, err
+		}
+		found, ok = foundOf(header, at, size), true
+	}
+}
+
+// lookupPosition is the position of a batch below pos that the index names; 0 if it names none or cannot be read.
+func (s *Segment) lookupPosition(pos int64) int64 {
+	v, err := s.view(&s.index)
+	if err != nil {
+		return 0
+	}
+	e, ok, err := v.search(pos-1, indexPosition)
+	if err != nil || !ok {
+		return 0
+	}
+	return max(indexPosition(e[:]), 0)
+}
+
 func foundOf(header batch.Batch, pos int64, size int) Found {
 	return Found{
 		Pos: pos, Size: size, Base: header.BaseOffset(), Next: header.NextOffset(),

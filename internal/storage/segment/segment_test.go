@@ -101,8 +101,32 @@ func check(t rapid.TB, s *Segment, all []batch.Batch) {
 	if got, err := s.Largest(); err != nil || got != largest {
 		t.Fatalf("largest is %v %v, expected %v", got, err, largest)
 	}
+	if len(all) <= 300 {
+		checkLast(t, s, all)
+	}
 	for i := 0; i < len(all); i += max(len(all)/40, 1) {
 		checkTime(t, s, all, all[i].MaxTimestamp())
+	}
+}
+
+// checkLast finds the last whole batch below positions at, before and behind each batch's end.
+func checkLast(t rapid.TB, s *Segment, all []batch.Batch) {
+	t.Helper()
+	pos, last := int64(0), Found{}
+	expect := func(end int64, want Found, wantOK bool) {
+		t.Helper()
+		found, ok, err := s.LastBelow(end)
+		if err != nil || ok != wantOK || ok && (found.Pos != want.Pos || found.Next != want.Next) {
+			t.Fatalf("the last batch below %d is %+v %v %v, expected %+v %v", end, found, ok, err, want, wantOK)
+		}
+	}
+	expect(0, last, false)
+	for i, b := range all {
+		pos += int64(len(b))
+		expect(pos-1, last, i > 0)
+		last = Found{Pos: pos - int64(len(b)), Next: b.NextOffset()}
+		expect(pos, last, true)
+		expect(pos+1, last, true)
 	}
 }
 
