@@ -120,13 +120,14 @@ func (r *fetchReply) splice(out *Out) (*fetchPart, error) {
 
 // afterLast is the offset after the last whole batch in records, 0 if there is none.
 func afterLast(records []byte) (next batch.Offset) {
-	for {
+	for len(records) > 0 {
 		b, rest, err := batch.Next(records)
 		if err != nil {
-			return next
+			break // cut by a limit
 		}
 		next, records = b.NextOffset(), rest
 	}
+	return next
 }
 
 // hand leaves the large ranges to the Out that has them now.
