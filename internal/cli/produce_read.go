@@ -121,11 +121,16 @@ func (f *followed) rotated() bool {
 
 func (f *followed) Close() error { return f.file.Close() }
 
-// showProgress keeps a line of counts on a terminal up to date until the function it returns is called.
+// showProgress shows progress if there is a terminal to show it on, until the function it returns is called.
 func (a *app) showProgress(t *tally) (stop func()) {
 	if !isTerminal(a.errOut) {
 		return func() {}
 	}
+	return keepLine(a.errOut, t)
+}
+
+// keepLine keeps a line of counts up to date until the function it returns is called, which clears it.
+func keepLine(w io.Writer, t *tally) (stop func()) {
 	quit, done := make(chan struct{}), make(chan struct{})
 	start := time.Now()
 	go func() {
@@ -136,9 +141,9 @@ func (a *app) showProgress(t *tally) (stop func()) {
 			select {
 			case <-tick.C:
 				s, took := t.snapshot(), time.Since(start).Seconds()
-				fmt.Fprintf(a.errOut, "\r%s, %s, %.0f/s, %s/s\x1b[K", plural(s.Records, "record"), size(s.Bytes), float64(s.Records)/took, size(int64(float64(s.Bytes)/took)))
+				fmt.Fprintf(w, "\r%s, %s, %.0f/s, %s/s\x1b[K", plural(s.Records, "record"), size(s.Bytes), float64(s.Records)/took, size(int64(float64(s.Bytes)/took)))
 			case <-quit:
-				fmt.Fprint(a.errOut, "\r\x1b[K")
+				fmt.Fprint(w, "\r\x1b[K")
 				return
 			}
 		}
