@@ -46,7 +46,7 @@ fuzz: ## each fuzz target for FUZZTIME (20s)
 	@test/fuzz.sh $(FUZZTIME)
 
 crash: build ## crash-and-recover cycles: in memory (CRASH_CYCLES), kill -9 (KILL_CYCLES), power cuts on FUSE (POWER_CYCLES; Linux, root)
-	OTTLA_CRASH_CYCLES=$(CRASH_CYCLES) $(GO) test -run Crash -timeout 60m ./internal/storage/... ./internal/partition/... ./internal/broker/...
+	OTTLA_CRASH_CYCLES=$(CRASH_CYCLES) $(GO) test -count 1 -v -run Crash -timeout 60m ./internal/storage/... ./internal/partition/... ./internal/broker/...
 	cd test/crash && OTTLA_KILL_CYCLES=$(KILL_CYCLES) OTTLA_POWER_CYCLES=$(POWER_CYCLES) $(GO) test -count 1 -timeout 60m -v .
 
 interop: build ## other people's clients against the real binary
