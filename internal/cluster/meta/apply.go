@@ -92,7 +92,7 @@ func (s *state) applyTopic(r TopicRecord) error {
 	}
 	s.put(&Topic{Name: r.Name, ID: r.ID, Internal: topic.IsInternal(r.Name)})
 	if topic.MayCollide(r.Name) {
-		s.collision[unify(r.Name)] = r.Name
+		s.collision[topic.Unify(r.Name)] = r.Name
 	}
 	return nil
 }
@@ -184,7 +184,7 @@ func (s *state) applyRemoveTopic(r RemoveTopicRecord) error {
 	s.configs.Delete(TopicResource(t.Name))
 	delete(s.fresh, t.ID)
 	s.topicsChanged = true
-	if u := unify(t.Name); s.collision[u] == t.Name {
+	if u := topic.Unify(t.Name); s.collision[u] == t.Name {
 		delete(s.collision, u)
 	}
 	return nil

@@ -75,7 +75,7 @@ func (c CreateTopics) decideOne(s *State, t NewTopic, taken map[string]string) (
 		result.Err = err
 		return result, nil
 	}
-	taken[unify(t.Name)] = t.Name
+	taken[topic.Unify(t.Name)] = t.Name
 	result.ID, result.Configs = t.ID, configs
 	result.Partitions, result.ReplicationFactor = int32(len(partitions)), int16(len(partitions[0].Replicas))
 
@@ -102,7 +102,7 @@ func (c CreateTopics) checkName(s *State, name string, taken map[string]string) 
 	if s.topicNamed(name) != nil {
 		return refuse(kerr.TopicAlreadyExists, "Topic '%s' already exists.", name)
 	}
-	key := unify(name)
+	key := topic.Unify(name)
 	other, clash := s.collision[key]
 	if !clash {
 		other, clash = taken[key]
@@ -182,9 +182,6 @@ func placeByHand(s *State, t NewTopic) ([]Partition, error) {
 	}
 	return partitions, nil
 }
-
-// unify is the name as a metric would have it (Kafka's Topic.unifyCollisionChars).
-func unify(name string) string { return strings.ReplaceAll(name, ".", "_") }
 
 // validate checks configs against schema; the error is a *RefusalError.
 func validate(schema ConfigSchema, r Resource, configs map[string]string) error {

@@ -33,7 +33,7 @@ type state struct {
 	byName  cow.Map[string, *Topic]
 	byID    cow.Map[topic.ID, *Topic]
 	configs cow.Map[Resource, map[string]string]
-	// collision finds a topic by its name as a metric has it (see unify); only names that could collide are there.
+	// collision finds a topic by its name as a metric has it (see topic.Unify); only names that could collide are there.
 	collision map[string]string
 
 	// image is what was published last. fresh are the topics made since, which nobody else has seen and which may be written.

@@ -2,6 +2,7 @@ package topic
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 )
@@ -52,37 +53,13 @@ func quoted(name string) string {
 	return fmt.Sprintf("%q", name)
 }
 
-// Collides reports whether the metrics of two topics would have one name, since '.' becomes '_' there
-// (Kafka's Topic.hasCollision). A name collides with itself.
-func Collides(a, b string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range len(a) {
-		if unified(a[i]) != unified(b[i]) {
-			return false
-		}
-	}
-	return true
-}
+// Unify is name as the metrics would have it, where '.' becomes '_' (Kafka's Topic.unifyCollisionChars): topics whose names
+// unify to the same one collide.
+func Unify(name string) string { return strings.ReplaceAll(name, ".", "_") }
 
 // MayCollide reports whether name has a letter by which it could collide with another (Kafka's
 // Topic.hasCollisionChars).
-func MayCollide(name string) bool {
-	for i := range len(name) {
-		if unified(name[i]) == '_' {
-			return true
-		}
-	}
-	return false
-}
-
-func unified(c byte) byte {
-	if c == '.' {
-		return '_'
-	}
-	return c
-}
+func MayCollide(name string) bool { return strings.ContainsAny(name, "._") }
 
 // IsInternal reports whether clients may not create, delete or write the topic themselves (Kafka's Topic.isInternal).
 func IsInternal(name string) bool {
