@@ -3,7 +3,6 @@ package broker
 import (
 	"errors"
 	"io/fs"
-	"os"
 
 	"github.com/ottla-io/ottla/internal/storage/vfs"
 )
@@ -32,28 +31,10 @@ func readSmall(files vfs.FS, name string) ([]byte, error) {
 
 // writeSmall replaces a file at the top, durably and at once: after a crash it is the old or the new one.
 func writeSmall(files vfs.FS, name string, content []byte) error {
-	temporary := name + ".tmp"
-	if err := writeSynced(files, temporary, content); err != nil {
-		return err
-	}
-	if err := files.Rename(temporary, name); err != nil {
+	if err := vfs.ReplaceFile(files, name, content); err != nil {
 		return err
 	}
 	return files.SyncDir(".")
-}
-
-func writeSynced(files vfs.FS, name string, content []byte) error {
-	f, err := files.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
-	if err != nil {
-		return err
-	}
-	if _, err := f.WriteAt(content, 0); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	if err := f.Sync(); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	return f.Close()
 }
 
 // removeIfThere removes a file, durably, if there is one.

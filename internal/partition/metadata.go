@@ -65,13 +65,10 @@ func parseMetadata(text string) (topic.ID, error) {
 
 // writeMetadata writes the file whole or not at all. Its directory entry is not synced: a file that is missing after
 // a crash is written again.
-func writeMetadata(fs vfs.FS, dir string, id topic.ID) error {
+func writeMetadata(files vfs.FS, dir string, id topic.ID) error {
 	name := path.Join(dir, metadataFile)
-	if err := writeFile(fs, name+".tmp", []byte(formatMetadata(id)), true); err != nil {
-		return err
-	}
-	if err := fs.Rename(name+".tmp", name); err != nil {
-		return fmt.Errorf("rename %s.tmp: %w", name, err)
+	if err := vfs.ReplaceFile(files, name, []byte(formatMetadata(id))); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil
 }

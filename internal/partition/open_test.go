@@ -47,7 +47,7 @@ func TestPartitionMetadata(t *testing.T) {
 		"", "version: 1\ntopic_id: AQIDAAAAAAAAAAAAAAAAAA", "version: 0\n", "version: 0\ntopic_id: x",
 		"version: 0\nid: AQIDAAAAAAAAAAAAAAAAAA", strings.Repeat("x", metadataMax+1),
 	} {
-		if err := writeFile(fs, name, []byte(bad), true); err != nil {
+		if err := vfs.WriteFile(fs, name, []byte(bad), true); err != nil {
 			t.Fatal(err)
 		}
 		_, err := Open(fs, testID.String(), testID, start, OpenOptions{Options: testOptions(), Clean: true})
@@ -56,7 +56,7 @@ func TestPartitionMetadata(t *testing.T) {
 		}
 	}
 	// Kafka ends lines as it likes.
-	if err := writeFile(fs, name, []byte("version: 0\r\ntopic_id: AQIDAAAAAAAAAAAAAAAAAA\r\n"), true); err != nil {
+	if err := vfs.WriteFile(fs, name, []byte("version: 0\r\ntopic_id: AQIDAAAAAAAAAAAAAAAAAA\r\n"), true); err != nil {
 		t.Fatal(err)
 	}
 	mustClose(t, openTest(t, fs, clean))
@@ -131,24 +131,24 @@ func TestSnapshotsAreNotTrusted(t *testing.T) {
 	liar.Apply(0, from(1, 7, 0, 10).batch(t)) // fences producer 1, if it is believed
 	for name, change := range map[string]func(fs vfs.FS, name string) error{
 		"gone":  func(fs vfs.FS, name string) error { return fs.Remove(name) },
-		"empty": func(fs vfs.FS, name string) error { return writeFile(fs, name, nil, true) },
+		"empty": func(fs vfs.FS, name string) error { return vfs.WriteFile(fs, name, nil, true) },
 		"torn": func(fs vfs.FS, name string) error {
 			data, err := readFile(fs, name, snapshotMax)
-			return errors.Join(err, writeFile(fs, name, data[:len(data)-3], true))
+			return errors.Join(err, vfs.WriteFile(fs, name, data[:len(data)-3], true))
 		},
 		"flipped": func(fs vfs.FS, name string) error {
 			data, err := readFile(fs, name, snapshotMax)
 			data[len(data)/2] ^= 4
-			return errors.Join(err, writeFile(fs, name, data, true))
+			return errors.Join(err, vfs.WriteFile(fs, name, data, true))
 		},
 		"past the end": func(fs vfs.FS, _ string) error {
-			return writeFile(fs, snapshotName(testID.String(), 67), liar.Snapshot(nil), true)
+			return vfs.WriteFile(fs, snapshotName(testID.String(), 67), liar.Snapshot(nil), true)
 		},
 		"far past the end": func(fs vfs.FS, _ string) error {
-			return writeFile(fs, snapshotName(testID.String(), 1<<62), liar.Snapshot(nil), true)
+			return vfs.WriteFile(fs, snapshotName(testID.String(), 1<<62), liar.Snapshot(nil), true)
 		},
 		"not a snapshot": func(fs vfs.FS, _ string) error {
-			return writeFile(fs, path.Join(testID.String(), "66.snapshot"), liar.Snapshot(nil), true)
+			return vfs.WriteFile(fs, path.Join(testID.String(), "66.snapshot"), liar.Snapshot(nil), true)
 		},
 	} {
 		for _, opening := range []func(*OpenOptions){nil, clean} {
@@ -181,7 +181,7 @@ func TestLyingSnapshotIsGoneForGood(t *testing.T) {
 	mustClose(t, first)
 	liar := producers.New()
 	liar.Apply(0, from(1, 7, 0, 10).batch(t))
-	if err := writeFile(fs, snapshotName(testID.String(), 11), liar.Snapshot(nil), true); err != nil {
+	if err := vfs.WriteFile(fs, snapshotName(testID.String(), 11), liar.Snapshot(nil), true); err != nil {
 		t.Fatal(err)
 	}
 	if err := fs.SyncDir(testID.String()); err != nil {

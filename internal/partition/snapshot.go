@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/ottla-io/ottla/internal/partition/producers"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
@@ -117,9 +116,9 @@ func (p *Partition) readSnapshot(now int64, at batch.Offset) (*producers.Table, 
 // snapshots. A shortage is no error: the log has it all.
 func (p *Partition) writeSnapshotLocked(at batch.Offset, durable bool) error {
 	name := snapshotName(p.dir, at)
-	if err := writeFile(p.fs, name, p.mu.producers.Snapshot(nil), durable); err != nil {
+	if err := vfs.WriteFile(p.fs, name, p.mu.producers.Snapshot(nil), durable); err != nil {
 		if !noRoom(err) {
-			return err
+			return fmt.Errorf("write %s: %w", name, err)
 		}
 		if err := removeFile(p.fs, name); err != nil && !noRoom(err) { // if it stays, it is corrupt or whole
 			return err
@@ -155,20 +154,4 @@ func readFile(files vfs.FS, name string, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", err, batch.ErrCorrupt)
 	}
 	return data, err
-}
-
-// writeFile makes data the content of name; durable syncs it, but not its directory entry.
-func writeFile(files vfs.FS, name string, data []byte, durable bool) error {
-	f, err := files.OpenFile(name, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_TRUNC)
-	if err != nil {
-		return fmt.Errorf("create %s: %w", name, err)
-	}
-	_, err = f.WriteAt(data, 0)
-	if err == nil && durable {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/storage/segment"
+	"github.com/ottla-io/ottla/internal/storage/vfs"
 )
 
 // txnEntry is the size of an entry of a transaction index: an int16 version, then int64s: producer id, first offset, last
@@ -45,7 +46,7 @@ func (g *grouped) writeTxnIndex() error {
 	if err := l.usable(); err != nil {
 		return err
 	}
-	if err := writeWhole(l.fs, g.out.seg.Name(segment.TxnIndex), kept); err != nil {
+	if err := vfs.WriteFile(l.fs, g.out.seg.Name(segment.TxnIndex), kept, true); err != nil {
 		return g.pass.refused(fmt.Errorf("compact: write transaction index: %w", err))
 	}
 	return nil

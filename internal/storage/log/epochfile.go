@@ -30,29 +30,13 @@ func (e *epochs) flush(fsys vfs.FS, dir string) (renamed bool, err error) {
 		return false, nil
 	}
 	name := path.Join(dir, epochFile)
-	err = writeWhole(fsys, name+".tmp", formatEpochs(list))
-	if err == nil {
-		err = fsys.Rename(name+".tmp", name)
-	}
-	if err != nil {
+	if err := vfs.ReplaceFile(fsys, name, formatEpochs(list)); err != nil {
 		e.mu.Lock()
 		e.mu.dirty = true
 		e.mu.Unlock()
 		return false, fmt.Errorf("write %s: %w", name, err)
 	}
 	return true, nil
-}
-
-func writeWhole(fsys vfs.FS, name string, content []byte) error {
-	file, err := fsys.OpenFile(name, syscall.O_RDWR|syscall.O_CREAT|syscall.O_TRUNC)
-	if err != nil {
-		return err
-	}
-	_, err = file.WriteAt(content, 0)
-	if err == nil {
-		err = file.Sync()
-	}
-	return errors.Join(err, file.Close())
 }
 
 // formatEpochs is the file's text: a version, a count, a line for each epoch (Kafka's LeaderEpochCheckpointFile).

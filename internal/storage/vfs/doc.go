@@ -17,7 +17,7 @@
 // Concurrency: every FS may be used by many goroutines. A File takes concurrent reads beside one writer and
 // beside Sync; Close comes last. No goroutine is started here.
 //
-// Files in reading order: vfs.go (the contract), name.go, read.go (whole files), os.go, os_linux.go, os_other.go, space_*.go,
+// Files in reading order: vfs.go (the contract), name.go, whole.go (whole files), os.go, os_linux.go, os_other.go, space_*.go,
 // lock.go, lock_*.go, op.go, wrap.go, faulty.go, trace.go, mem.go, mem_dir.go, mem_file.go, mem_crash.go,
 // cache.go, cache_file.go, cache_ring.go, cache_names.go, shortage.go.
 package vfs
