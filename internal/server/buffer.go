@@ -13,8 +13,8 @@ const (
 
 // bufferSizes are the size classes of the pool, ascending.
 var bufferSizes = [...]int{
-	smallBuffer, 16 << 10, 64 << 10, readBuffer, 512<<10 + bufferSlack, 1<<20 + bufferSlack, 2<<20 + bufferSlack,
-	4<<20 + bufferSlack, 8<<20 + bufferSlack, pooledMax + bufferSlack,
+	smallBuffer, 16 << 10, 64 << 10, readBuffer, 512<<10 + bufferSlack, freshProduceMax + bufferSlack, 1<<20 + bufferSlack,
+	2<<20 + bufferSlack, 4<<20 + bufferSlack, 8<<20 + bufferSlack, pooledMax + bufferSlack,
 }
 
 // buffer is a lent piece of memory.

@@ -55,16 +55,19 @@ func (in *input) need() int {
 // freshHead is how many bytes of a large first frame must show a produce request's header, client id included.
 const freshHead = 1 << 10
 
-// checkFresh bounds the frame that is awaited on a connection whose first request was not begun: to freshFrameMax, unless what came of
-// it is the header of a produce request. Clients that learnt of this broker from another one begin with a full batch here.
+// checkFresh bounds the frame that is awaited on a connection whose first request was not begun: to freshFrameMax, or to freshProduceMax if
+// what came of it is the header of a produce request. Clients that learnt of this broker from another one begin with a full batch here.
 func (in *input) checkFresh() error {
-	size := in.need() - sizePrefix
-	if size <= freshFrameMax || in.partial() < freshHead {
+	size, limit := in.need()-sizePrefix, freshFrameMax
+	if size <= limit || size <= freshProduceMax && in.partial() < freshHead {
 		return nil
 	}
-	h, _, err := wire.ParseHeader(in.buf.b[in.r+sizePrefix : in.w])
-	if err != nil || h.Key != kmsg.Produce {
-		return badFrame(fmt.Errorf("first frame of %d bytes, the limit before the first request was served is %d", size, freshFrameMax))
+	if h, _, err := wire.ParseHeader(in.buf.b[in.r+sizePrefix : in.w]); err == nil && h.Key == kmsg.Produce {
+		limit = freshProduceMax
+	}
+	if size > limit {
+		return badFrame(fmt.Errorf("first frame of %d bytes, the limit before the first request was served is %d: let the client ask for "+
+			"ApiVersions first, or send less at once", size, limit))
 	}
 	return nil
 }

@@ -167,10 +167,13 @@ func (c *conn) awaitPeer(holds func() bool) error {
 // nextRequest parses the next frame; nil if there is no whole one.
 func (c *conn) nextRequest() (*api.Request, error) {
 	frame, err := c.in.next(c.srv.opts.MaxFrame)
-	if err == nil && !c.open {
-		err = c.in.checkFresh()
+	if err != nil {
+		return nil, err
 	}
-	if frame == nil || err != nil {
+	if frame == nil {
+		if !c.open && len(c.loan.run) == 0 {
+			err = c.in.checkFresh()
+		}
 		return nil, err
 	}
 	c.frameSince = time.Time{}

@@ -15,8 +15,10 @@ import (
 
 // Bounds that are no settings.
 const (
-	// freshFrameMax bounds a frame, in bytes, until the first request of its connection was begun; see checkFresh.
-	freshFrameMax = 512 << 10
+	// freshFrameMax bounds a frame, in bytes, until the first request of its connection was begun, and freshProduceMax one that is a
+	// produce request; see checkFresh. With either, the connection holds less than 1 MiB: there is a size class for it.
+	freshFrameMax   = 512 << 10
+	freshProduceMax = 896 << 10
 	// queueMax and queueBytes bound the replies that wait on one connection, and the memory that they hold.
 	queueMax   = 64
 	queueBytes = 4 << 20

@@ -245,8 +245,8 @@ func TestApiVersionsOfTheFuture(t *testing.T) {
 	})
 }
 
-// TestFreshFrameLimit: until a request was begun, frames are bounded, save that the first may be a large produce: KafkaJS sends one to
-// a broker that it was told of by another.
+// TestFreshFrameLimit: until a request was begun, frames are bounded, so that a connection holds less than 1 MiB; a produce may be larger
+// than others, since KafkaJS begins with one on a broker that it was told of by another.
 func TestFreshFrameLimit(t *testing.T) {
 	t.Parallel()
 	onBoth(t, Options{MaxFrame: 1 << 20}, func(t *testing.T, _ *stub, c net.Conn) {
@@ -262,9 +262,25 @@ func TestFreshFrameLimit(t *testing.T) {
 		expectEnd(t, c)
 	})
 	onBoth(t, Options{}, func(t *testing.T, _ *stub, c net.Conn) {
-		send(c, produceFrame(1, make([]byte, 3<<20)))
+		send(c, sizedProduce(1, freshProduceMax))
 		expectReplies(t, c, 1)
+		send(c, sizedProduce(2, 3<<20))
+		expectReplies(t, c, 2)
 	})
+	onBoth(t, Options{}, func(t *testing.T, _ *stub, c net.Conn) { // in one write: the second is not the first
+		send(c, produceFrame(1, nil), metadataLike(2, 3<<20))
+		expectReplies(t, c, 1)
+		expectReplies(t, c, 2)
+	})
+	onBoth(t, Options{}, func(t *testing.T, _ *stub, c net.Conn) {
+		send(c, sizedProduce(1, freshProduceMax+1))
+		expectEnd(t, c)
+	})
+}
+
+// sizedProduce is a produce request whose frame has size bytes after its size prefix.
+func sizedProduce(id int32, size int) []byte {
+	return produceFrame(id, make([]byte, size-(len(produceFrame(id, nil))-sizePrefix)))
 }
 
 // metadataLike is a metadata request of size bytes.
@@ -272,17 +288,30 @@ func metadataLike(id int32, size int) []byte {
 	return frame(kmsg.Metadata, 1, id, make([]byte, size-10))
 }
 
-// TestFreshMemory: what a connection claims before its first request costs no memory; what it sends costs about twice that.
-func TestFreshMemory(t *testing.T) {
+// TestFrameMemory: what a connection claims costs no memory; what it sends costs about twice that, before the first request never 1 MiB, and
+// of a later large frame the whole is charged to the budget.
+func TestFrameMemory(t *testing.T) {
 	t.Parallel()
-	whole := produceFrame(1, make([]byte, 20<<20))
-	for sent, most := range map[int]int{4: smallBuffer, 2000: smallBuffer, 100_000: readBuffer, 400_000: freeBuffer, 3_000_000: 8<<20 + bufferSlack} {
-		c := takeFresh(t, whole, sent)
-		if held := len(c.in.buf.b); held > most {
-			t.Errorf("after %d bytes the connection holds %d", sent, held)
+	first, later := sizedProduce(1, freshProduceMax), produceFrame(1, make([]byte, 20<<20))
+	for _, tt := range []struct {
+		whole      []byte
+		sent, most int
+		charged    int64
+	}{
+		{first, 4, smallBuffer, 0},
+		{first, 2000, smallBuffer, 0},
+		{first, 100_000, readBuffer, 0},
+		{first, 880_000, 1<<20 - 1, 0},
+		{later, 4, smallBuffer, 0},
+		{later, 400_000, freeBuffer, int64(len(later))},
+		{later, 3_000_000, 8<<20 + bufferSlack, int64(len(later))},
+	} {
+		c := takePart(t, tt.whole, tt.sent)
+		if held := len(c.in.buf.b); held > tt.most {
+			t.Errorf("after %d bytes of %d the connection holds %d", tt.sent, len(tt.whole), held)
 		}
-		if sent > freeBuffer && c.srv.budget.mu.used != int64(len(whole)) {
-			t.Errorf("after %d bytes %d are charged, expected the frame's %d", sent, c.srv.budget.mu.used, len(whole))
+		if used := c.srv.budget.mu.used; used != tt.charged {
+			t.Errorf("after %d bytes of %d %d are charged, expected %d", tt.sent, len(tt.whole), used, tt.charged)
 		}
 		c.release()
 		if c.in.buf != nil || c.srv.budget.mu.used != 0 {
@@ -291,8 +320,8 @@ func TestFreshMemory(t *testing.T) {
 	}
 }
 
-// takeFresh is a new connection that has read sent bytes of its first frame.
-func takeFresh(t *testing.T, whole []byte, sent int) *conn {
+// takePart is a connection that has read sent bytes of a frame.
+func takePart(t *testing.T, whole []byte, sent int) *conn {
 	t.Helper()
 	client, served := net.Pipe()
 	t.Cleanup(func() { client.Close() })
@@ -304,7 +333,7 @@ func takeFresh(t *testing.T, whole []byte, sent int) *conn {
 		}
 		n := copy(c.in.space(), whole[at:min(sent, at+10_000)])
 		c.in.w, at = c.in.w+n, at+n
-		if frame, err := c.in.next(c.srv.opts.MaxFrame); frame != nil || err != nil || c.in.checkFresh() != nil {
+		if frame, err := c.in.next(c.srv.opts.MaxFrame); frame != nil || err != nil {
 			t.Fatalf("frame of %d bytes, error %v", len(frame), err)
 		}
 		c.in.shrink()

@@ -105,6 +105,7 @@ func fullDisk(t *testing.T, mount string) {
 	b.kill() // and start on a disk without a byte
 	b = start(t, dir)
 	c = b.dial(t)
+	c.ask(kmsg.NewPtrApiVersionsRequest()) // as clients do; a first frame is bounded
 	b.wantValues(t, "kept", 0, want)
 	refused(t, b, c, "kept")
 	adm := kadm.NewClient(b.client(t))
