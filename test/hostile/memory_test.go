@@ -99,9 +99,9 @@ func TestBeforeFirstRequest(t *testing.T) {
 			b := start(t, t.TempDir())
 			b.serves(t)
 			before := b.rss(t)
-			almost := append(head, make([]byte, int(binary.BigEndian.Uint32(head))-(1<<10)-len(head))...)
+			most := make([]byte, int(binary.BigEndian.Uint32(head))-(1<<10)-len(head))
 			for range conns {
-				b.dial(t).send(almost)
+				b.dial(t).send(head, most)
 			}
 			b.hasRead(t)
 			grown := b.settled(t, before, conns<<20)
