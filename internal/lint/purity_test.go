@@ -14,7 +14,7 @@ import (
 // A machine decides; it does not do. So it may not reach a clock, a lock, a goroutine, a logger or the operating
 // system. What it may import is listed; a new line needs a reason.
 var pureImports = []string{
-	"bytes", "cmp", "encoding/base64", "encoding/binary", "encoding/hex", "encoding/json", "errors", "fmt", "hash", "hash/crc32", "io", "iter", "maps", "math",
+	"bytes", "cmp", "container/heap", "encoding/base64", "encoding/binary", "encoding/hex", "encoding/json", "errors", "fmt", "hash", "hash/crc32", "io", "iter", "maps", "math",
 	"math/bits", "slices", "sort", "strconv", "strings", "time", "unicode/utf8", "unsafe",
 	"github.com/twmb/franz-go/pkg/kbin", "github.com/twmb/franz-go/pkg/kerr", "github.com/twmb/franz-go/pkg/kmsg",
 }

@@ -1,0 +1,17 @@
+// Package coordinator runs the machine of consumer groups (coordinator/group) on the partitions of __consumer_offsets that this node leads,
+// one shard for each: it loads a shard by replaying its log, steps its machine, appends the records, and lets replies leave when their
+// records are committed. It is KIP-848's coordinator runtime with one lock in place of event loops.
+//
+// Invariants:
+//  1. A reply leaves when all it shows is committed: durable, and below the high watermark.
+//  2. A shard answers COORDINATOR_LOAD_IN_PROGRESS until all that its log held is replayed; never an offset from half a log.
+//  3. What is appended is applied at once, in the log's order, under the shard's lock; so live state is the replay of the log.
+//  4. If an append fails, the shard is thrown away and loaded again, unless the step can be retracted. Who waited is told NOT_COORDINATOR.
+//  5. Every call is answered once: by the machine, by a failed append, or by the shard's end.
+//
+// Concurrency: each shard has one lock, taken before that of its partition; steps run under it and never wait. Run owns one goroutine for timers and
+// metadata, and those that load.
+//
+// Files in reading order: coordinator.go (the type; which shard a group is in), shard.go (step, append, answer), load.go, run.go (timers,
+// metadata), call.go (what a handler waits for), topic.go (__consumer_offsets is made when first asked for).
+package coordinator

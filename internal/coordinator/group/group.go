@@ -1,0 +1,51 @@
+package group
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/ottla-io/ottla/internal/protocol/batch"
+)
+
+// group is one group: what it has committed and, if it has members or had some, the state of its protocol. At most one of classic and
+// consumer is set; with neither, it is a group of standalone consumers that only commit (Kafka's SimpleGroup: it lists as classic, Empty).
+type group struct {
+	id       string
+	offsets  offsets
+	classic  *classic
+	consumer *consumer
+	// written is the end of the newest record of the group or its members (not of its offsets), which the answers that show these wait for.
+	written batch.Offset
+}
+
+// find is the group with that id, or nil.
+func (m *Machine) find(id string) *group { return m.groups[id] }
+
+// ensure is the group with that id, made if it is not there. Only Apply and steps that keep soft state make groups.
+func (m *Machine) ensure(id string) *group {
+	g := m.groups[id]
+	if g == nil {
+		g = &group{id: id}
+		m.groups[id] = g
+	}
+	return g
+}
+
+// forgetIfGone removes a group of which nothing is left.
+func (m *Machine) forgetIfGone(g *group) {
+	if g.classic == nil && g.consumer == nil && g.offsets.empty() {
+		delete(m.groups, g.id)
+	}
+}
+
+// sorted is all groups by id.
+func (m *Machine) sorted() []*group {
+	all := make([]*group, 0, len(m.groups))
+	for _, id := range slices.Sorted(maps.Keys(m.groups)) {
+		all = append(all, m.groups[id])
+	}
+	return all
+}
+
+// wrote notes that a record of g at offset was applied.
+func (g *group) wrote(offset batch.Offset) { g.written = max(g.written, offset+1) }

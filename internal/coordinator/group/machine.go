@@ -1,0 +1,196 @@
+package group
+
+import (
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/ottla-io/ottla/internal/cluster/meta"
+	"github.com/ottla-io/ottla/internal/coordinator/record"
+	"github.com/ottla-io/ottla/internal/protocol/batch"
+)
+
+// Machine is the groups and offsets of one partition of __consumer_offsets.
+type Machine struct {
+	opts   Options
+	image  *meta.Image
+	groups map[string]*group
+	timers timers
+	out    Effects // of the Step that runs
+}
+
+// New returns a machine without groups.
+func New(opts Options) *Machine {
+	return &Machine{opts: opts, groups: make(map[string]*group)}
+}
+
+// Next is when the machine wants a Tick; zero: never.
+func (m *Machine) Next() time.Time { return m.timers.next() }
+
+// Step decides what in leads to. A Tick takes every timer that is due.
+func (m *Machine) Step(now time.Time, in Input) Effects {
+	m.out = Effects{}
+	switch in := in.(type) {
+	case Tick:
+		m.tick(now)
+	case Loaded:
+		m.loaded(now)
+	case NewImage:
+		m.newImage(now, in.Image)
+	case Commit:
+		m.commit(now, in)
+	case Fetch:
+		m.fetch(in)
+	case DeleteOffsets:
+		m.deleteOffsets(in)
+	case Delete:
+		m.delete(in)
+	case List:
+		m.list(in)
+	case Join:
+		m.join(now, in)
+	case Sync:
+		m.sync(now, in)
+	case Heartbeat:
+		m.heartbeat(now, in)
+	case Leave:
+		m.leave(now, in)
+	case Describe:
+		m.describe(in)
+	case ConsumerHeartbeat:
+		m.consumerHeartbeat(now, in)
+	case ConsumerDescribe:
+		m.consumerDescribe(in)
+	}
+	return m.out
+}
+
+// tickMax bounds the timers of one Tick, so that its records fit one batch; the rest is due at the next.
+const tickMax = 64
+
+// tick takes the timers that are due.
+func (m *Machine) tick(now time.Time) {
+	for range tickMax {
+		t, ok := m.timers.due(now)
+		if !ok {
+			return
+		}
+		switch t.kind {
+		case expireOffsets:
+			m.expire(now)
+		case classicJoin, classicSync, classicSession, classicPending:
+			m.classicTimer(now, t)
+		case consumerSession, consumerRebalance, consumerAssign, consumerRegex:
+			m.consumerTimer(now, t)
+		}
+	}
+}
+
+// loaded begins sessions and the search for old offsets.
+func (m *Machine) loaded(now time.Time) {
+	m.timers.set(timer{kind: expireOffsets}, now.Add(m.opts.RetentionInterval))
+	for _, g := range m.sorted() {
+		m.classicLoaded(now, g)
+		m.consumerLoaded(now, g)
+	}
+}
+
+// newImage follows the metadata: offsets of deleted topics go, and next-generation groups see the topics that came, grew or went.
+func (m *Machine) newImage(now time.Time, image *meta.Image) {
+	old := m.image
+	m.image = image
+	m.offsetImage(old)
+	m.consumerImage(now, old)
+}
+
+// Apply takes in a record at offset, whose batch has that timestamp (ms): a live one right after the Step that made it was appended, and
+// each on replay, in order. Records of share and streams groups change nothing. An error is an ErrMalformed: nothing was changed.
+func (m *Machine) Apply(offset batch.Offset, timestamp int64, key, value []byte) error {
+	entry, err := record.Decode(key, value)
+	if err != nil {
+		return err
+	}
+	switch e := entry.(type) {
+	case record.Offset:
+		m.applyOffset(offset, e)
+	case record.Classic:
+		m.applyClassic(offset, timestamp, e)
+	case record.ConsumerGroup:
+		m.applyConsumerGroup(offset, e)
+	case record.ConsumerTopics:
+		m.applyConsumerTopics(offset, e)
+	case record.ConsumerMember:
+		m.applyConsumerMember(offset, e)
+	case record.TargetEpoch:
+		m.applyTargetEpoch(offset, e)
+	case record.TargetAssignment:
+		m.applyTargetAssignment(offset, e)
+	case record.CurrentAssignment:
+		m.applyCurrentAssignment(offset, e)
+	case record.Regex:
+		m.applyRegex(offset, e)
+	}
+	return nil
+}
+
+// emit adds a record to the Step's effects.
+func (m *Machine) emit(e record.Entry) { m.out.Records = append(m.out.Records, e.Record()) }
+
+// answer adds a reply that shows nothing durable but what this Step emits.
+func (m *Machine) answer(t Token, result any) { m.answerAfter(t, result, 0) }
+
+// answerAfter adds a reply that shows what stands below wait.
+func (m *Machine) answerAfter(t Token, result any, wait batch.Offset) {
+	m.out.Replies = append(m.out.Replies, Reply{Token: t, Result: result, Wait: wait})
+}
+
+// Failed is the result that answers in with err, where the machine cannot be asked.
+func Failed(in Input, err error) any {
+	switch in := in.(type) {
+	case Commit:
+		return CommitResult{Topics: failCommits(in.Topics, err)}
+	case Fetch:
+		return FetchResult{Err: err}
+	case DeleteOffsets:
+		return DeleteOffsetsResult{Err: err}
+	case Delete:
+		return DeleteResult{Err: err}
+	case List:
+		return ListResult{}
+	case Join:
+		return JoinResult{Err: err, Generation: -1, Member: in.Member}
+	case Sync:
+		return SyncResult{Err: err}
+	case Heartbeat:
+		return HeartbeatResult{Err: err}
+	case Leave:
+		return LeaveResult{Err: err}
+	case Describe:
+		return DescribeResult{Err: err, Group: in.Group}
+	case ConsumerHeartbeat:
+		return ConsumerHeartbeatResult{Err: err, Member: in.Member}
+	case ConsumerDescribe:
+		return ConsumerDescribeResult{Err: err, Group: in.Group}
+	}
+	return nil
+}
+
+// failCommits is topics with err where nothing was wrong before.
+func failCommits(topics []CommitTopic, err error) []CommitTopic {
+	for i := range topics {
+		for j := range topics[i].Partitions {
+			if p := &topics[i].Partitions[j]; p.Err == nil {
+				p.Err = err
+			}
+		}
+	}
+	return topics
+}
+
+// checkGroupID refuses ids that no group may have.
+func checkGroupID(id string) error {
+	if id == "" {
+		return kerr.InvalidGroupID
+	}
+	return nil
+}
