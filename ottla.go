@@ -12,6 +12,7 @@ import (
 	"github.com/ottla-io/ottla/internal/api"
 	"github.com/ottla-io/ottla/internal/broker"
 	"github.com/ottla-io/ottla/internal/config"
+	"github.com/ottla-io/ottla/internal/coordinator"
 	"github.com/ottla-io/ottla/internal/server"
 	"github.com/ottla-io/ottla/internal/storage/vfs"
 )
@@ -32,9 +33,12 @@ type Server struct {
 
 	disk   *vfs.Disk // nil: in memory
 	broker *broker.Broker
+	groups *coordinator.Coordinator
 	api    *api.API
 	kafka  *server.Server
 	admin  *admin.Server
+
+	changes chan struct{} // has a token after each change of the metadata
 
 	stop context.CancelFunc // ends the broker's background work
 	runs sync.WaitGroup
@@ -58,7 +62,7 @@ type listener struct {
 
 // Start starts a broker and returns when it serves. ctx bounds the start only.
 func Start(ctx context.Context, opts Options) (*Server, error) {
-	s := &Server{log: opts.Logger, done: make(chan struct{})}
+	s := &Server{log: opts.Logger, done: make(chan struct{}), changes: make(chan struct{}, 1)}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -144,6 +148,8 @@ func (s *Server) serve(opts Options) {
 	var background context.Context
 	background, s.stop = context.WithCancel(context.Background())
 	s.runs.Go(func() { s.ended(s.broker.Run(background)) })
+	s.groups = coordinator.New(s.groupsOptions())
+	s.runs.Go(func() { s.ended(s.groups.Run(background)) })
 	s.api = api.New(s.apiOptions(opts))
 	s.kafka = server.New(s.serverOptions(s.api))
 	for _, l := range s.listeners {
@@ -229,6 +235,7 @@ func (s *Server) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
 	s.api.Drain()
+	s.groups.Close()
 	err := s.kafka.Close(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
 		s.log.Warn("some requests were not answered in time", slog.Duration("waited", drainTime))

@@ -82,7 +82,7 @@ func (s *Server) brokerOptions(files vfs.FS, lock bool, node int32) broker.Optio
 	c := s.config
 	o := broker.Options{
 		FS: files, DataDir: s.dataDir, NoLock: !lock, NodeID: node, Clock: time.Now, Log: s.log,
-		Topic: topicValidator{s.settings}, Schema: schema{s.settings}, OnSettings: s.settings.follow, Advertise: s.endpoints(),
+		Topic: topicValidator{s.settings}, Schema: schema{s.settings}, OnSettings: s.settings.follow, OnChange: s.changed, Advertise: s.endpoints(),
 		DefaultPartitions:        int32(c.Int("num.partitions")),
 		DefaultReplicationFactor: int16(min(c.Int("default.replication.factor"), math.MaxInt16)),
 		RecoveryWorkers:          c.Int("num.recovery.threads.per.data.dir"),
@@ -98,6 +98,14 @@ func (s *Server) brokerOptions(files vfs.FS, lock bool, node int32) broker.Optio
 		o.Rack = &rack
 	}
 	return o
+}
+
+// changed notes that the metadata has changed.
+func (s *Server) changed() {
+	select {
+	case s.changes <- struct{}{}:
+	default:
+	}
 }
 
 // cleanerOptions are compaction's settings now: they may change while the broker runs.

@@ -44,6 +44,8 @@ type Options struct {
 
 	// OnSettings is told of a new image when settings of brokers were changed in it, before the partitions ask Topic again; nil: nobody.
 	OnSettings func(*meta.Image)
+	// OnChange is told of every change of the metadata, once the broker has followed it; it must not block. nil: nobody.
+	OnChange func()
 
 	SyncWorkers      int            // 0: 4
 	RecoveryWorkers  int            // num.recovery.threads.per.data.dir; 0: 2

@@ -36,6 +36,22 @@ func (b *Broker) PartitionByID(id topic.ID, index int32) (*partition.Partition, 
 	return b.partitionOf(h, index)
 }
 
+// Stored reports whether this broker hosts the partition and it has a directory. One that it has none for is empty, and is not opened to
+// find that out.
+func (b *Broker) Stored(topic string, index int32) bool {
+	h, ok := b.table.Load().byName.Get(topic)
+	if !ok || index < 0 || int(index) >= len(h.slots) || h.slots[index] == nil {
+		return false
+	}
+	s := h.slots[index]
+	if s.open.Load() != nil {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.there
+}
+
 func (b *Broker) partitionOf(h *hosted, index int32) (*partition.Partition, error) {
 	if index < 0 || int(index) >= len(h.slots) {
 		return nil, kerr.UnknownTopicOrPartition

@@ -23,6 +23,9 @@ type Caller struct {
 // Input is one of the inputs below and in input_*.go.
 type Input interface{ token() Token }
 
+// TokenOf is an input's token; 0 of one that is not answered.
+func TokenOf(in Input) Token { return in.token() }
+
 func (c Caller) token() Token { return c.Token }
 
 // Tick says that a time that Next named has come. It is answered by nobody.

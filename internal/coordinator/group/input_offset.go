@@ -121,8 +121,11 @@ type List struct {
 	States, Types []string
 }
 
-// ListResult are groups, by name.
-type ListResult struct{ Groups []Listed }
+// ListResult are groups, by name. Err is set by the shell alone, of a machine that is not there yet.
+type ListResult struct {
+	Err    error
+	Groups []Listed
+}
 
 // Listed is one group. State and Type are Kafka's words: "Stable", "classic", "consumer".
 type Listed struct{ Group, ProtocolType, State, Type string }

@@ -156,7 +156,7 @@ func Failed(in Input, err error) any {
 	case Delete:
 		return DeleteResult{Err: err}
 	case List:
-		return ListResult{}
+		return ListResult{Err: err}
 	case Join:
 		return JoinResult{Err: err, Generation: -1, Member: in.Member}
 	case Sync:

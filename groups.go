@@ -1,0 +1,54 @@
+package ottla
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/ottla-io/ottla/internal/cluster/meta"
+	"github.com/ottla-io/ottla/internal/coordinator"
+	"github.com/ottla-io/ottla/internal/coordinator/group"
+)
+
+// groupsOptions are those of the coordinator of groups.
+func (s *Server) groupsOptions() coordinator.Options {
+	c := s.config
+	return coordinator.Options{
+		Node: s.broker, Group: s.groupOptions(), Log: s.log, Now: time.Now, Changes: s.changes,
+		Partitions:        int32(c.Int("offsets.topic.num.partitions")),
+		ReplicationFactor: int16(min(c.Int("offsets.topic.replication.factor"), math.MaxInt16)),
+		Configs: []meta.NewConfig{
+			topicConfig("cleanup.policy", "compact"),
+			topicConfig("compression.type", "producer"),
+			topicConfig("segment.bytes", strconv.Itoa(c.Int("offsets.topic.segment.bytes"))),
+		},
+	}
+}
+
+func topicConfig(name, value string) meta.NewConfig { return meta.NewConfig{Name: name, Value: &value} }
+
+// groupOptions are the settings of groups.
+func (s *Server) groupOptions() group.Options {
+	c := s.config
+	policy := c.String("group.consumer.migration.policy")
+	return group.Options{
+		OffsetMetadataMax: c.Int("offset.metadata.max.bytes"),
+		OffsetsRetention:  time.Duration(c.Int("offsets.retention.minutes")) * time.Minute,
+		RetentionInterval: c.Millis("offsets.retention.check.interval.ms"),
+		Classic: group.ClassicOptions{
+			MinSession: c.Millis("group.min.session.timeout.ms"), MaxSession: c.Millis("group.max.session.timeout.ms"),
+			InitialDelay: c.Millis("group.initial.rebalance.delay.ms"), MaxSize: c.Int("group.max.size"),
+		},
+		Consumer: group.ConsumerOptions{
+			Session:    c.Millis("group.consumer.session.timeout.ms"),
+			MinSession: c.Millis("group.consumer.min.session.timeout.ms"), MaxSession: c.Millis("group.consumer.max.session.timeout.ms"),
+			Heartbeat:    c.Millis("group.consumer.heartbeat.interval.ms"),
+			MinHeartbeat: c.Millis("group.consumer.min.heartbeat.interval.ms"), MaxHeartbeat: c.Millis("group.consumer.max.heartbeat.interval.ms"),
+			MaxSize: c.Int("group.consumer.max.size"), Assignors: c.List("group.consumer.assignors"),
+			RegexRefresh: c.Millis("group.consumer.regex.refresh.interval.ms"),
+			Upgrade:      slices.Contains([]string{"upgrade", "bidirectional"}, policy),
+			Downgrade:    slices.Contains([]string{"downgrade", "bidirectional"}, policy),
+		},
+	}
+}
