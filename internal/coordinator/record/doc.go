@@ -9,5 +9,6 @@
 //
 // It is pure: no state, no goroutine.
 //
-// Files in reading order: record.go (the entries), offset.go, classic.go, consumer.go (their bytes).
+// Files in reading order: record.go (the entries), decode.go (from bytes to entries), bytes.go
+// (fields), offset.go, classic.go, consumer.go, assignment.go (the bytes of each).
 package record

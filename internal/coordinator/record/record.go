@@ -1,8 +1,6 @@
 package record
 
 import (
-	"errors"
-
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
 )
@@ -161,13 +159,4 @@ type Regex struct {
 type RegexValue struct {
 	Topics             []string
 	Version, Timestamp int64
-}
-
-// ErrMalformed marks a record that cannot be decoded.
-var ErrMalformed = errors.New("malformed record of __consumer_offsets")
-
-// Decode decodes a record; value is nil for a tombstone. Strings and bytes are copied. The error is an ErrMalformed.
-func Decode(key, value []byte) (Entry, error) {
-	_, _ = key, value
-	return nil, ErrMalformed // the codec's place
 }
