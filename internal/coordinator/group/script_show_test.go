@@ -1,0 +1,148 @@
+package group
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/ottla-io/ottla/internal/protocol/topic"
+)
+
+// scriptShow shows values of some types in their own way.
+var scriptShow = map[reflect.Type]func(any) string{
+	reflect.TypeFor[topic.ID]():      func(v any) string { return fmt.Sprintf("id:%d", v.(topic.ID)[15]) },
+	reflect.TypeFor[time.Duration](): func(v any) string { return v.(time.Duration).String() },
+	reflect.TypeFor[[]byte]():        func(v any) string { return strconv.Quote(string(v.([]byte))) },
+	reflect.TypeFor[[]int32]():       func(v any) string { return strings.ReplaceAll(fmt.Sprint(v), " ", ",") },
+}
+
+// show shows v in one line: structs by their fields in order, without those that are nil, empty or false.
+func show(v any) string { return showValue(reflect.ValueOf(v), true) }
+
+func showValue(v reflect.Value, named bool) string {
+	if !v.IsValid() {
+		return "nil"
+	}
+	if shown, ok := scriptShow[v.Type()]; ok {
+		return shown(v.Interface())
+	}
+	if err, ok := v.Interface().(error); ok {
+		if code, ok := errors.AsType[*kerr.Error](err); ok {
+			return code.Message
+		}
+		return strconv.Quote(err.Error())
+	}
+	switch v.Kind() { //nolint:exhaustive // the rest has no parts
+	case reflect.Pointer, reflect.Interface:
+		return showValue(v.Elem(), named)
+	case reflect.Slice, reflect.Array:
+		parts := make([]string, v.Len())
+		for i := range parts {
+			parts[i] = showValue(v.Index(i), false)
+		}
+		return "[" + strings.Join(parts, " ") + "]"
+	case reflect.Struct:
+		return showStruct(v, named)
+	case reflect.String:
+		if s := v.String(); s != "" && !strings.ContainsAny(s, " {}[]\"\n") {
+			return s
+		}
+		return strconv.Quote(v.String())
+	}
+	return fmt.Sprint(v.Interface())
+}
+
+func showStruct(v reflect.Value, named bool) string {
+	var parts []string
+	for i := range v.NumField() {
+		f := v.Field(i)
+		name := strings.ToLower(v.Type().Field(i).Name)
+		switch f.Kind() { //nolint:exhaustive // the rest is shown
+		case reflect.Pointer, reflect.Slice, reflect.Interface:
+			if f.IsNil() {
+				continue
+			}
+		case reflect.Bool, reflect.String, reflect.Array:
+			if f.IsZero() {
+				continue
+			}
+		}
+		parts = append(parts, name+"="+showValue(f, false))
+	}
+	prefix := ""
+	if named {
+		prefix = v.Type().Name()
+	}
+	return prefix + "{" + strings.Join(parts, " ") + "}"
+}
+
+// fillInput is in with its caller and the fields that args name.
+func fillInput(t *testing.T, in Input, caller Caller, args []datadriven.CmdArg) Input {
+	t.Helper()
+	v := reflect.New(reflect.TypeOf(in)).Elem()
+	v.Set(reflect.ValueOf(in))
+	v.FieldByName("Caller").Set(reflect.ValueOf(caller))
+	for _, arg := range args {
+		setField(t, v, arg)
+	}
+	return v.Interface().(Input)
+}
+
+// setFields sets fields of the struct that to points at.
+func setFields(t *testing.T, to any, args []datadriven.CmdArg) {
+	t.Helper()
+	for _, arg := range args {
+		setField(t, reflect.ValueOf(to).Elem(), arg)
+	}
+}
+
+// setField sets one field, whose name may be a path (classic.maxsize).
+func setField(t *testing.T, v reflect.Value, arg datadriven.CmdArg) {
+	t.Helper()
+	for part := range strings.SplitSeq(arg.Key, ".") {
+		v = v.FieldByNameFunc(func(name string) bool { return strings.EqualFold(name, part) })
+		if !v.IsValid() {
+			t.Fatalf("no field %q", arg.Key)
+		}
+	}
+	if v.Kind() == reflect.Pointer {
+		v.Set(reflect.New(v.Type().Elem()))
+		v = v.Elem()
+	}
+	text := strings.Join(arg.Vals, ",")
+	var err error
+	var n int64
+	switch {
+	case v.Type() == reflect.TypeFor[time.Duration]():
+		var d time.Duration
+		d, err = time.ParseDuration(text)
+		v.SetInt(int64(d))
+	case v.Kind() == reflect.String:
+		v.SetString(text)
+	case v.Kind() == reflect.Bool:
+		v.SetBool(text == "" || text == "true")
+	case v.CanInt():
+		n, err = strconv.ParseInt(text, 10, 64)
+		v.SetInt(n)
+	case v.Type() == reflect.TypeFor[[]string]():
+		list := []string{}
+		for part := range strings.SplitSeq(text, ",") {
+			if part != "" {
+				list = append(list, part)
+			}
+		}
+		v.Set(reflect.ValueOf(list))
+	default:
+		t.Fatalf("field %q of type %s is not set by an argument", arg.Key, v.Type())
+	}
+	if err != nil {
+		t.Fatalf("field %q: %v", arg.Key, err)
+	}
+}
