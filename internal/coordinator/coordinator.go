@@ -18,7 +18,7 @@ import (
 )
 
 // Topic is where groups are kept.
-const Topic = "__consumer_offsets"
+const Topic = topic.ConsumerOffsets
 
 // Options say what a coordinator stands on.
 type Options struct {
