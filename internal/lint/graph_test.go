@@ -37,7 +37,7 @@ var graph = []struct{ name, kind, imports string }{
 	{"cluster/controller", shell, "cluster/meta protocol/batch protocol/topic storage/log storage/vfs"},
 	{"broker", shell, "cluster/controller cluster/cow cluster/meta partition protocol/batch protocol/topic storage/journal storage/log storage/vfs"},
 	{"coordinator/record", machine, "protocol/batch protocol/topic"},
-	{"coordinator/assignor", machine, ""},
+	{"coordinator/assignor", machine, "protocol/topic"},
 	{"coordinator/group", machine, "cluster/meta coordinator/record protocol/batch protocol/topic"},
 	{"coordinator", shell, "cluster/meta coordinator/group coordinator/record partition protocol/batch protocol/topic"},
 	{"setting", shell, ""},
