@@ -24,6 +24,9 @@ type Options struct {
 
 	Observer Observer // nil: nobody
 
+	// Handlers answer the keys that stand in packages of their own (groupapi).
+	Handlers map[kmsg.Key]Handler
+
 	AutoCreateTopics bool          // auto.create.topics.enable
 	FetchMaxBytes    int           // fetch.max.bytes: what one fetch response holds at most, beside its first batch
 	FetchSessions    int           // max.incremental.fetch.session.cache.slots
@@ -44,7 +47,7 @@ type API struct {
 	nodes    nodeAdmin
 	log      *slog.Logger
 	sessions *sessions
-	handlers [handlerSlots]handler
+	handlers [handlerSlots]Handler
 	large    chan struct{} // a place for each large body that is answered
 	reported atomic.Int64  // the second in which a storage error was last logged
 	draining atomic.Bool
@@ -84,6 +87,9 @@ func New(opts Options) *API {
 		handlers: handlers(),
 		large:    make(chan struct{}, largeMax),
 	}
+	for key, h := range opts.Handlers {
+		a.handlers[key] = h
+	}
 	a.stages.New = func() any { return &stage{places: make(map[*partition.Partition]int)} }
 	a.produceRequests.New = func() any { return kmsg.NewPtrProduceRequest() }
 	a.produceReplies.New = func() any { return &produceReply{api: a} }
@@ -110,7 +116,7 @@ func (a *API) Early(key kmsg.Key) bool {
 }
 
 // handler finds the row of key; nil if there is none.
-func (a *API) handler(key kmsg.Key) *handler {
+func (a *API) handler(key kmsg.Key) *Handler {
 	if key < 0 || int(key) >= len(a.handlers) {
 		return nil
 	}

@@ -11,8 +11,8 @@ import (
 // handlerSlots is above the largest key that is served.
 const handlerSlots = 96
 
-// handler is how one key is answered; one of the two is set.
-type handler struct {
+// Handler is how one key is answered; one of the two is set.
+type Handler struct {
 	// begin is stage one of an early key.
 	begin func(a *API, s *stage, req *Request) (Reply, error)
 	// answer is the handler of any other key. It may block, until ctx ends at most.
@@ -20,8 +20,8 @@ type handler struct {
 }
 
 // early makes a handler of a stage one that wants its request decoded.
-func early[M kmsg.Request](fn func(*API, *stage, *Request, M) (Reply, error)) handler {
-	return handler{begin: func(a *API, s *stage, req *Request) (Reply, error) {
+func early[M kmsg.Request](fn func(*API, *stage, *Request, M) (Reply, error)) Handler {
+	return Handler{begin: func(a *API, s *stage, req *Request) (Reply, error) {
 		m, err := wire.Decode(req.Header, req.Body)
 		if err != nil {
 			return nil, err
@@ -36,8 +36,8 @@ func as[M kmsg.Request](m kmsg.Request) M {
 }
 
 // late makes a handler of a method that answers at once. The response's version need not be set.
-func late[M kmsg.Request](fn func(*API, context.Context, *Request, M) kmsg.Response) handler {
-	return handler{answer: func(ctx context.Context, a *API, req *Request, m kmsg.Request) kmsg.Response {
+func late[M kmsg.Request](fn func(*API, context.Context, *Request, M) kmsg.Response) Handler {
+	return Handler{answer: func(ctx context.Context, a *API, req *Request, m kmsg.Request) kmsg.Response {
 		resp := fn(a, ctx, req, as[M](m))
 		if req.Key != kmsg.ApiVersions { // its fallback has a version of its own
 			resp.SetVersion(req.Version)
@@ -46,9 +46,9 @@ func late[M kmsg.Request](fn func(*API, context.Context, *Request, M) kmsg.Respo
 	}}
 }
 
-// handlers is the table of keys. The version table in wire must have the same keys; a test compares them.
-func handlers() (table [handlerSlots]handler) {
-	table[kmsg.Produce] = handler{begin: (*API).produce}
+// handlers is the table of keys, but for those of Options.Handlers. The version table in wire must have the same keys; a test compares them.
+func handlers() (table [handlerSlots]Handler) {
+	table[kmsg.Produce] = Handler{begin: (*API).produce}
 	table[kmsg.Fetch] = early((*API).fetch)
 	table[kmsg.ListOffsets] = late((*API).listOffsets)
 	table[kmsg.Metadata] = late((*API).metadata)

@@ -17,9 +17,10 @@ const (
 	opIdempotentWrite = 1 << 12
 )
 
-// What may be done to a topic and to the cluster by whoever may do everything, as without an authoriser (Kafka's
+// What may be done to a topic, to a group and to the cluster by whoever may do everything, as without an authoriser (Kafka's
 // AclEntry.supportedOperations).
 const (
 	topicOperations   = opRead | opWrite | opCreate | opDelete | opAlter | opDescribe | opDescribeConfigs | opAlterConfigs
+	groupOperations   = opRead | opDelete | opDescribe | opDescribeConfigs | opAlterConfigs
 	clusterOperations = opCreate | opAlter | opDescribe | opClusterAction | opDescribeConfigs | opAlterConfigs | opIdempotentWrite
 )
