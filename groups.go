@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/ottla-io/ottla/internal/api/groupapi"
 	"github.com/ottla-io/ottla/internal/cluster/meta"
 	"github.com/ottla-io/ottla/internal/coordinator"
 	"github.com/ottla-io/ottla/internal/coordinator/group"
@@ -51,4 +52,22 @@ func (s *Server) groupOptions() group.Options {
 			Downgrade:    slices.Contains([]string{"downgrade", "bidirectional"}, policy),
 		},
 	}
+}
+
+// groupCoordinator is the coordinator as the request handlers ask it.
+type groupCoordinator struct{ *coordinator.Coordinator }
+
+// Ask implements groupapi.Groups.
+func (c groupCoordinator) Ask(groupID string, in group.Input) groupapi.Call {
+	return c.Coordinator.Ask(groupID, in)
+}
+
+// AskAll implements groupapi.Groups.
+func (c groupCoordinator) AskAll(input func() group.Input) []groupapi.Call {
+	calls := c.Coordinator.AskAll(input)
+	all := make([]groupapi.Call, len(calls))
+	for i := range calls {
+		all[i] = calls[i]
+	}
+	return all
 }

@@ -7,9 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/ottla-io/ottla/internal/api"
+	"github.com/ottla-io/ottla/internal/api/groupapi"
 	"github.com/ottla-io/ottla/internal/broker"
 	"github.com/ottla-io/ottla/internal/cluster/meta"
 	"github.com/ottla-io/ottla/internal/config"
@@ -152,6 +154,10 @@ func (s *Server) apiOptions(opts Options) api.Options {
 		FetchSessions:          c.Int("max.incremental.fetch.session.cache.slots"),
 		SessionIdle:            sessionIdle,
 		DescribedPartitionsMax: c.Int("max.request.partition.size.limit"),
+		Handlers: groupapi.Handlers(groupapi.Options{
+			Groups:   groupCoordinator{s.groups},
+			Consumer: slices.Contains(c.List("group.coordinator.rebalance.protocols"), "consumer"),
+		}),
 	}
 }
 

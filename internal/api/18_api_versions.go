@@ -79,7 +79,10 @@ func isAlphanumeric(c byte) bool {
 // versions is the whole table, with the features that this broker knows and the levels that the cluster runs at.
 func (a *API) versions(version int16) *kmsg.ApiVersionsResponse {
 	image := a.node.Image()
-	features := []wire.Feature{{Name: "metadata.version", Min: metadataVersionMin, Max: metadataVersionMax, Level: image.Feature("metadata.version")}}
+	features := []wire.Feature{
+		{Name: "group.version", Min: 0, Max: groupVersionMax, Level: image.Feature("group.version")},
+		{Name: "metadata.version", Min: metadataVersionMin, Max: metadataVersionMax, Level: image.Feature("metadata.version")},
+	}
 	return wire.APIVersionsResponse(version, features, int64(image.Version))
 }
 
@@ -88,3 +91,6 @@ const (
 	metadataVersionMin = 7
 	metadataVersionMax = 33
 )
+
+// groupVersionMax is the level of group.version with the next generation of groups (KIP-848).
+const groupVersionMax = 1

@@ -18,7 +18,7 @@ import (
 // **Differences from Apache Kafka**
 //
 // Transactions do not exist yet. A transactional id gets UNSUPPORTED_VERSION, which clients take as final; a retriable error would have
-// them try for ever. Most find out before, since FindCoordinator is not served either.
+// them try for ever. Most find out before: FindCoordinator answers a transaction's key so too.
 //
 // **Versions**
 //

@@ -13,7 +13,7 @@ type kind uint8
 const (
 	fixed    kind = iota // size bytes: numbers, booleans, uuids, or several in a row
 	text                 // a string
-	blob                 // bytes, possibly null; records. kmsg aliases them.
+	blob                 // bytes, which kmsg aliases; records
 	array                // a count and elements
 	inline               // a struct without a prefix (inside a tagged field)
 	optional             // a struct behind a presence byte
@@ -56,7 +56,8 @@ func of(k kind, size int, elem ...field) field {
 
 func num(size int) field  { return of(fixed, size) }
 func str() field          { return of(text, 0) }
-func records() field      { return of(blob, 0) }
+func blobs() field        { return of(blob, 0) }
+func records() field      { return blobs().nullFrom(always) }
 func nums(size int) field { return of(array, size) }
 func names() field        { f := of(array, sizeOf[string](), str()); f.bare = true; return f }
 func sizeOf[T any]() int  { return int(reflect.TypeFor[T]().Size()) }
@@ -119,6 +120,66 @@ var layouts = [len(apis)]layout{
 		num(1).from(8).to(10), // cluster operations
 		num(1).from(8),        // topic operations
 	),
+	body[kmsg.OffsetCommitRequest](kmsg.OffsetCommit,
+		str(),
+		num(4).from(1), str().from(1), // generation, member
+		str().nullFrom(always).from(7), // instance
+		num(8).from(2).to(4),           // retention
+		list[kmsg.OffsetCommitRequestTopic](
+			str().to(9), id().from(10),
+			list[kmsg.OffsetCommitRequestTopicPartition](
+				num(4+8),               // partition, offset
+				num(8).from(1).to(1),   // timestamp
+				num(4).from(6),         // leader epoch
+				str().nullFrom(always), // metadata
+			)),
+	),
+	body[kmsg.OffsetFetchRequest](kmsg.OffsetFetch,
+		str().to(7),
+		list[kmsg.OffsetFetchRequestTopic](str(), nums(4)).nullFrom(2).to(7),
+		list[kmsg.OffsetFetchRequestGroup](
+			str(),
+			str().nullFrom(always).from(9), num(4).from(9), // member and epoch
+			list[kmsg.OffsetFetchRequestGroupTopic](str().to(9), id().from(10), nums(4)).nullFrom(always)).from(8),
+		num(1).from(7), // stable
+	),
+	body[kmsg.FindCoordinatorRequest](kmsg.FindCoordinator,
+		str().to(3),
+		num(1).from(1), // type
+		names().from(4),
+	),
+	body[kmsg.JoinGroupRequest](kmsg.JoinGroup,
+		str(),
+		num(4),                         // session timeout
+		num(4).from(1),                 // rebalance timeout
+		str(),                          // member
+		str().nullFrom(always).from(5), // instance
+		str(),                          // protocol type
+		list[kmsg.JoinGroupRequestProtocol](str(), blobs()),
+		str().nullFrom(always).from(8), // reason
+	),
+	body[kmsg.HeartbeatRequest](kmsg.Heartbeat,
+		str(), num(4), str(), // group, generation, member
+		str().nullFrom(always).from(3), // instance
+	),
+	body[kmsg.LeaveGroupRequest](kmsg.LeaveGroup,
+		str(),
+		str().to(2), // member
+		list[kmsg.LeaveGroupRequestMember](str(), str().nullFrom(always), str().nullFrom(always).from(5)).from(3),
+	),
+	body[kmsg.SyncGroupRequest](kmsg.SyncGroup,
+		str(), num(4), str(), // group, generation, member
+		str().nullFrom(always).from(3),                                 // instance
+		str().nullFrom(always).from(5), str().nullFrom(always).from(5), // protocol type and name
+		list[kmsg.SyncGroupRequestGroupAssignment](str(), blobs()),
+	),
+	body[kmsg.DescribeGroupsRequest](kmsg.DescribeGroups,
+		names(),
+		num(1).from(3), // authorised operations
+	),
+	body[kmsg.ListGroupsRequest](kmsg.ListGroups,
+		names().from(4), names().from(5), // states and types
+	),
 	body[kmsg.ApiVersionsRequest](keyAPIVersions,
 		str().from(3), str().from(3), // software name and version
 		str().nullFrom(always).from(5), num(4).from(5), // cluster and node
@@ -173,15 +234,36 @@ var layouts = [len(apis)]layout{
 			list[kmsg.CreatePartitionsRequestTopicAssignment](nums(4)).nullFrom(always)),
 		num(4+1), // timeout, validate only
 	),
+	body[kmsg.DeleteGroupsRequest](kmsg.DeleteGroups,
+		names(),
+	),
 	body[kmsg.IncrementalAlterConfigsRequest](kmsg.IncrementalAlterConfigs,
 		list[kmsg.IncrementalAlterConfigsRequestResource](num(1), str(),
 			list[kmsg.IncrementalAlterConfigsRequestResourceConfig](str(), num(1), str().nullFrom(always))),
 		num(1), // validate only
 	),
+	body[kmsg.OffsetDeleteRequest](kmsg.OffsetDelete,
+		str(),
+		list[kmsg.OffsetDeleteRequestTopic](str(),
+			list[kmsg.OffsetDeleteRequestTopicPartition](num(4))),
+	),
 	body[kmsg.DescribeClusterRequest](kmsg.DescribeCluster,
 		num(1),         // cluster operations
 		num(1).from(1), // endpoint type
 		num(1).from(2), // fenced brokers
+	),
+	body[kmsg.ConsumerGroupHeartbeatRequest](kmsg.ConsumerGroupHeartbeat,
+		str(), str(), num(4), // group, member, epoch
+		str().nullFrom(always), str().nullFrom(always), // instance, rack
+		num(4),                         // rebalance timeout
+		names().nullFrom(always),       // subscribed names
+		str().nullFrom(always).from(1), // and pattern
+		str().nullFrom(always),         // assignor
+		list[kmsg.ConsumerGroupHeartbeatRequestTopic](id(), nums(4)).nullFrom(always),
+	),
+	body[kmsg.ConsumerGroupDescribeRequest](kmsg.ConsumerGroupDescribe,
+		names(),
+		num(1), // authorised operations
 	),
 	body[kmsg.ListConfigResourcesRequest](kmsg.ListConfigResources,
 		nums(1).from(1), // resource types

@@ -14,7 +14,6 @@ const (
 
 	whyZooKeeper  = "Kafka removed it in 4.0: only brokers that ran on ZooKeeper sent it to each other."
 	whyController = "Internal to Kafka's controllers: clients never send it and no broker listener answers it."
-	whyGroups     = "Consumer groups are not built yet."
 	whyTxn        = "Transactions are not built yet."
 	whySecurity   = "Authentication, authorisation and quotas are not built yet."
 	whyCluster    = "There is one broker: replicas are not moved and leaders not elected yet."
@@ -36,15 +35,9 @@ var ledger = [...]Gap{
 	{kmsg.StopReplica, allVersions, whyZooKeeper},
 	{kmsg.UpdateMetadata, allVersions, whyZooKeeper},
 	{kmsg.ControlledShutdown, allVersions, whyZooKeeper},
-	{kmsg.OffsetCommit, allVersions, whyGroups},
-	{kmsg.OffsetFetch, allVersions, whyGroups},
-	{kmsg.FindCoordinator, allVersions, whyGroups + " Until they are, librdkafka sends lz4 batches uncompressed: it takes FindCoordinator 0 for a sign that the broker knows lz4."},
-	{kmsg.JoinGroup, allVersions, whyGroups},
-	{kmsg.Heartbeat, allVersions, whyGroups},
-	{kmsg.LeaveGroup, allVersions, whyGroups},
-	{kmsg.SyncGroup, allVersions, whyGroups},
-	{kmsg.DescribeGroups, allVersions, whyGroups},
-	{kmsg.ListGroups, allVersions, whyGroups},
+	{kmsg.OffsetFetch, "a group's whole list, twice", "All offsets of one group are listed once in a response, since a small request could ask for them without end."},
+	{kmsg.FindCoordinator, "transactions and share groups", whyTxn + " " + whyShare},
+	{kmsg.DescribeGroups, "a group twice", "A group that is named again is not described again, since a small request could ask for it without end."},
 	{kmsg.SASLHandshake, allVersions, whySecurity},
 	{kmsg.InitProducerID, "version 6, and transactional ids", "Version 6 is unstable in Kafka 4.4, which does not advertise it. " + whyTxn},
 	{kmsg.AddPartitionsToTxn, allVersions, whyTxn},
@@ -61,11 +54,9 @@ var ledger = [...]Gap{
 	{kmsg.RenewDelegationToken, allVersions, whyTokens},
 	{kmsg.ExpireDelegationToken, allVersions, whyTokens},
 	{kmsg.DescribeDelegationToken, allVersions, whyTokens},
-	{kmsg.DeleteGroups, allVersions, whyGroups},
 	{kmsg.ElectLeaders, allVersions, whyCluster},
 	{kmsg.AlterPartitionAssignments, allVersions, whyCluster},
 	{kmsg.ListPartitionReassignments, allVersions, whyCluster},
-	{kmsg.OffsetDelete, allVersions, whyGroups},
 	{kmsg.DescribeClientQuotas, allVersions, whySecurity},
 	{kmsg.AlterClientQuotas, allVersions, whySecurity},
 	{kmsg.DescribeUserSCRAMCredentials, allVersions, whySecurity},
@@ -85,8 +76,7 @@ var ledger = [...]Gap{
 	{kmsg.DescribeTransactions, allVersions, whyTxn},
 	{kmsg.ListTransactions, allVersions, whyTxn},
 	{kmsg.AllocateProducerIDs, allVersions, whyController},
-	{kmsg.ConsumerGroupHeartbeat, allVersions, whyGroups},
-	{kmsg.ConsumerGroupDescribe, allVersions, whyGroups},
+	{kmsg.ConsumerGroupDescribe, "a group twice", "A group that is named again is not described again, since a small request could ask for it without end."},
 	{kmsg.ControllerRegistration, allVersions, whyController},
 	{kmsg.GetTelemetrySubscriptions, allVersions, whyTelemetry},
 	{kmsg.PushTelemetry, allVersions, whyTelemetry},

@@ -148,7 +148,7 @@ func (s *skimmer) field(f *field) {
 	case text:
 		s.text(f)
 	case blob:
-		if n := s.length(false); n >= 0 {
+		if n := s.length(false); n >= 0 || !s.nullable(f) {
 			s.span(n, "bytes")
 		}
 	case array:

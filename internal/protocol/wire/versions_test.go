@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/binary"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -53,7 +54,7 @@ func TestAPIVersionsResponse(t *testing.T) {
 	for _, c := range cases {
 		h := Header{Key: kmsg.ApiVersions, Version: c.asked, CorrelationID: 3, Flexible: c.asked >= 3}
 		frame := AppendResponse([]byte("before"), h, APIVersionsResponse(c.asked, features, 12))[6:]
-		if int(frame[3]) != len(frame)-4 || frame[7] != 3 {
+		if int(binary.BigEndian.Uint32(frame)) != len(frame)-4 || frame[7] != 3 {
 			t.Fatalf("v%d: size and correlation id: %x of %d bytes", c.asked, frame[:8], len(frame))
 		}
 		resp := kmsg.NewPtrApiVersionsResponse()
