@@ -95,14 +95,20 @@ type reader struct {
 // fail makes the reader not Ok.
 func (r *reader) fail() { r.Span(-1) }
 
+// size is a length that plain encoding has in 4 bytes; -1: null.
+func (r *reader) size() int {
+	if r.flexible {
+		return int(r.Uvarint()) - 1
+	}
+	return int(r.Int32())
+}
+
 // length is the length of a string; -1: null.
 func (r *reader) length() int {
-	n := 0
-	if r.flexible {
-		n = int(r.Uvarint()) - 1
-	} else {
-		n = int(r.Int16())
+	if !r.flexible {
+		return int(r.Int16())
 	}
+	n := int(r.Uvarint()) - 1
 	if n > StringMax {
 		r.fail()
 		return 0
@@ -121,24 +127,11 @@ func (r *reader) nullableText() *string {
 	return &s
 }
 
-func (r *reader) blob() []byte {
-	n := 0
-	if r.flexible {
-		n = int(r.Uvarint()) - 1
-	} else {
-		n = int(r.Int32())
-	}
-	return append([]byte{}, r.Span(n)...)
-}
+func (r *reader) blob() []byte { return append([]byte{}, r.Span(r.size())...) }
 
 // nullableCount is the number of elements of an array, each of at least size bytes; -1: null.
 func (r *reader) nullableCount(size int) int {
-	n := 0
-	if r.flexible {
-		n = int(r.Uvarint()) - 1
-	} else {
-		n = int(r.Int32())
-	}
+	n := r.size()
 	if n > len(r.Src)/size {
 		r.fail()
 		return 0

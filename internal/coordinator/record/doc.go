@@ -5,10 +5,12 @@
 // Invariants:
 //  1. Decode never panics, and takes no memory by a length that it did not check.
 //  2. What a newer Kafka wrote is not an error if its type is unknown (it is Unknown), and is one if its version is.
-//  3. Encode(Decode(x)) means the same as x; keys are the same bytes, since compaction compares them.
+//  3. Encode(Decode(x)) means the same as x; keys are the same bytes, since compaction compares them (but for type
+//     0, of Kafka before 0.9, which is written as type 1, as Kafka does).
+//  4. What Kafka 4.4 wrote is written again byte for byte.
 //
 // It is pure: no state, no goroutine.
 //
-// Files in reading order: record.go (the entries), decode.go (from bytes to entries), bytes.go
-// (fields), offset.go, classic.go, consumer.go, assignment.go (the bytes of each).
+// Files in reading order: record.go (the entries), decode.go (from bytes to entries), bytes.go (fields),
+// offset.go, classic.go, consumer.go, assignment.go (the bytes of each).
 package record
