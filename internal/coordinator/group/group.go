@@ -38,6 +38,39 @@ func (m *Machine) forgetIfGone(g *group) {
 	}
 }
 
+// The words for states of groups that both protocols have, and what classic consumers call their protocol.
+const (
+	stateEmpty, stateStable, stateDead = "Empty", "Stable", "Dead"
+
+	typeConsumer = "consumer"
+)
+
+// state is Kafka's word for the group's.
+func (g *group) state() string {
+	switch {
+	case g.classic != nil:
+		return g.classic.state()
+	case g.consumer != nil:
+		return g.consumer.state()
+	}
+	return stateEmpty
+}
+
+func (g *group) dead() bool { return g.classic != nil && g.classic.state() == stateDead }
+
+// subscribes reports whether a member may be subscribed to topic.
+func (g *group) subscribes(topic string) bool {
+	return g.classic != nil && g.classic.subscribes(topic) || g.consumer != nil && g.consumer.subscribes(topic)
+}
+
+// shown is what an answer waits for that shows g but not its offsets; nil: that there is none.
+func (m *Machine) shown(g *group) batch.Offset {
+	if g == nil {
+		return m.removed
+	}
+	return g.written
+}
+
 // sorted is all groups by id.
 func (m *Machine) sorted() []*group {
 	all := make([]*group, 0, len(m.groups))

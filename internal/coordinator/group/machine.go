@@ -15,13 +15,20 @@ type Machine struct {
 	opts   Options
 	image  *meta.Image
 	groups map[string]*group
+	// topics are those that some group has offsets of.
+	topics map[string]*topicUse
 	timers timers
-	out    Effects // of the Step that runs
+	// applied is the end of the newest record, and removed that of the newest tombstone.
+	applied, removed batch.Offset
+	live             bool // Loaded
+	sweep            sweep
+	removals         map[string]*removal // by group
+	out              Effects             // of the Step that runs
 }
 
 // New returns a machine without groups.
 func New(opts Options) *Machine {
-	return &Machine{opts: opts, groups: make(map[string]*group)}
+	return &Machine{opts: opts, groups: make(map[string]*group), topics: make(map[string]*topicUse), removals: make(map[string]*removal)}
 }
 
 // Next is when the machine wants a Tick; zero: never.
@@ -30,6 +37,9 @@ func (m *Machine) Next() time.Time { return m.timers.next() }
 // Step decides what in leads to. A Tick takes every timer that is due.
 func (m *Machine) Step(now time.Time, in Input) Effects {
 	m.out = Effects{}
+	if m.refuse(in) {
+		return m.out
+	}
 	switch in := in.(type) {
 	case Tick:
 		m.tick(now)
@@ -42,9 +52,9 @@ func (m *Machine) Step(now time.Time, in Input) Effects {
 	case Fetch:
 		m.fetch(in)
 	case DeleteOffsets:
-		m.deleteOffsets(in)
+		m.deleteOffsets(now, in)
 	case Delete:
-		m.delete(in)
+		m.delete(now, in)
 	case List:
 		m.list(in)
 	case Join:
@@ -68,9 +78,12 @@ func (m *Machine) Step(now time.Time, in Input) Effects {
 // tickMax bounds the timers of one Tick, so that its records fit one batch; the rest is due at the next.
 const tickMax = 64
 
-// tick takes the timers that are due.
+// tick takes the timers that are due. One that fills a batch has the Tick for itself.
 func (m *Machine) tick(now time.Time) {
-	for range tickMax {
+	for i := range tickMax {
+		if i > 0 && m.timers.large() {
+			return
+		}
 		t, ok := m.timers.due(now)
 		if !ok {
 			return
@@ -78,6 +91,10 @@ func (m *Machine) tick(now time.Time) {
 		switch t.kind {
 		case expireOffsets:
 			m.expire(now)
+			return
+		case removeOffsets:
+			m.removeMore(now, t.group)
+			return
 		case classicJoin, classicSync, classicSession, classicPending:
 			m.classicTimer(now, t)
 		case consumerSession, consumerRebalance, consumerAssign, consumerRegex:
@@ -88,7 +105,8 @@ func (m *Machine) tick(now time.Time) {
 
 // loaded begins sessions and the search for old offsets.
 func (m *Machine) loaded(now time.Time) {
-	m.timers.set(timer{kind: expireOffsets}, now.Add(m.opts.RetentionInterval))
+	m.live = true
+	m.expireLater(now)
 	for _, g := range m.sorted() {
 		m.classicLoaded(now, g)
 		m.consumerLoaded(now, g)
@@ -99,7 +117,7 @@ func (m *Machine) loaded(now time.Time) {
 func (m *Machine) newImage(now time.Time, image *meta.Image) {
 	old := m.image
 	m.image = image
-	m.offsetImage(old)
+	m.offsetImage(now, old)
 	m.consumerImage(now, old)
 }
 
@@ -109,6 +127,10 @@ func (m *Machine) Apply(offset batch.Offset, timestamp int64, key, value []byte)
 	entry, err := record.Decode(key, value)
 	if err != nil {
 		return err
+	}
+	m.applied = max(m.applied, offset+1)
+	if value == nil {
+		m.removed = max(m.removed, offset+1)
 	}
 	switch e := entry.(type) {
 	case record.Offset:

@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/twmb/franz-go/pkg/kerr"
 
+	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
 )
 
@@ -21,6 +22,25 @@ var scriptShow = map[reflect.Type]func(any) string{
 	reflect.TypeFor[time.Duration](): func(v any) string { return v.(time.Duration).String() },
 	reflect.TypeFor[[]byte]():        func(v any) string { return strconv.Quote(string(v.([]byte))) },
 	reflect.TypeFor[[]int32]():       func(v any) string { return strings.ReplaceAll(fmt.Sprint(v), " ", ",") },
+	reflect.TypeFor[CommitPartition](): func(v any) string {
+		p := v.(CommitPartition)
+		return showPartition(p.Partition, p.Err)
+	},
+	reflect.TypeFor[DeletedPartition](): func(v any) string {
+		p := v.(DeletedPartition)
+		return showPartition(p.Partition, p.Err)
+	},
+	reflect.TypeFor[FetchedPartition](): func(v any) string {
+		p := v.(FetchedPartition)
+		s := fmt.Sprintf("%s=%d", showPartition(p.Partition, p.Err), p.Offset)
+		if p.LeaderEpoch != batch.NoEpoch {
+			s += fmt.Sprintf("@%d", p.LeaderEpoch)
+		}
+		if p.Metadata != "" {
+			s += "/" + showText(p.Metadata)
+		}
+		return s
+	},
 }
 
 // show shows v in one line: structs by their fields in order, without those that are nil, empty or false.
@@ -34,10 +54,7 @@ func showValue(v reflect.Value, named bool) string {
 		return shown(v.Interface())
 	}
 	if err, ok := v.Interface().(error); ok {
-		if code, ok := errors.AsType[*kerr.Error](err); ok {
-			return code.Message
-		}
-		return strconv.Quote(err.Error())
+		return showError(err)
 	}
 	switch v.Kind() { //nolint:exhaustive // the rest has no parts
 	case reflect.Pointer, reflect.Interface:
@@ -51,12 +68,34 @@ func showValue(v reflect.Value, named bool) string {
 	case reflect.Struct:
 		return showStruct(v, named)
 	case reflect.String:
-		if s := v.String(); s != "" && !strings.ContainsAny(s, " {}[]\"\n") {
-			return s
-		}
-		return strconv.Quote(v.String())
+		return showText(v.String())
 	}
 	return fmt.Sprint(v.Interface())
+}
+
+func showError(err error) string {
+	if code, ok := errors.AsType[*kerr.Error](err); ok {
+		return code.Message
+	}
+	return strconv.Quote(err.Error())
+}
+
+func showText(s string) string {
+	switch {
+	case len(s) > 200:
+		return fmt.Sprintf("%d bytes", len(s))
+	case s == "" || strings.ContainsAny(s, " {}[]\"\n"):
+		return strconv.Quote(s)
+	}
+	return s
+}
+
+// showPartition is a partition and, if it has one, its error.
+func showPartition(partition int32, err error) string {
+	if err == nil {
+		return strconv.Itoa(int(partition))
+	}
+	return fmt.Sprintf("%d:%s", partition, showError(err))
 }
 
 func showStruct(v reflect.Value, named bool) string {

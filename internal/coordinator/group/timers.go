@@ -17,6 +17,7 @@ type timer struct {
 // The kinds of timers. Each part of the machine adds its own.
 const (
 	expireOffsets timerKind = iota
+	removeOffsets           // a large removal goes on
 	classicJoin             // the group's join phase ends
 	classicSync             // the group's members have to have synced
 	classicSession
@@ -74,6 +75,11 @@ func (ts *timers) next() time.Time {
 		return time.Time{}
 	}
 	return ts.queue[0].when
+}
+
+// large reports whether the earliest timer is one of those that may fill a batch.
+func (ts *timers) large() bool {
+	return len(ts.queue) > 0 && (ts.queue[0].kind == expireOffsets || ts.queue[0].kind == removeOffsets)
 }
 
 // due takes the earliest timer whose time has come.

@@ -1,0 +1,49 @@
+package group
+
+import (
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+)
+
+// deleteOffsets is OffsetDelete (OffsetMetadataManager.deleteOffsets).
+func (m *Machine) deleteOffsets(now time.Time, in DeleteOffsets) {
+	g := m.find(in.Group)
+	if err := checkDeleteOffsets(in.Group, g); err != nil {
+		m.out.Retractable = true
+		m.answerAfter(in.Token, DeleteOffsetsResult{Err: err}, m.shown(g))
+		return
+	}
+	r := removal{token: in.Token, group: in.Group}
+	result := DeleteOffsetsResult{Topics: make([]DeletedTopic, 0, len(in.Topics))}
+	for _, t := range in.Topics {
+		deleted := DeletedTopic{Topic: t.Topic, Partitions: make([]DeletedPartition, len(t.Partitions))}
+		subscribed := g.subscribes(t.Topic)
+		for i, p := range t.Partitions {
+			deleted.Partitions[i].Partition = p
+			switch {
+			case subscribed:
+				deleted.Partitions[i].Err = kerr.GroupSubscribedToTopic
+			case g.offsets.get(t.Topic, p) != nil:
+				r.todo = append(r.todo, place{t.Topic, p})
+			}
+		}
+		result.Topics = append(result.Topics, deleted)
+	}
+	r.result = result
+	m.remove(now, r)
+}
+
+// checkDeleteOffsets says why offsets of g may not be deleted (ClassicGroup.validateOffsetDelete; a next-generation group's always may).
+func checkDeleteOffsets(id string, g *group) error {
+	if err := checkGroupID(id); err != nil {
+		return err
+	}
+	switch {
+	case g == nil || g.dead():
+		return kerr.GroupIDNotFound
+	case g.classic != nil && g.state() != stateEmpty && g.classic.protocolType() != typeConsumer:
+		return kerr.NonEmptyGroup
+	}
+	return nil
+}
