@@ -2,7 +2,6 @@ package ottla
 
 import (
 	"math"
-	"slices"
 	"strconv"
 	"time"
 
@@ -32,7 +31,7 @@ func topicConfig(name, value string) meta.NewConfig { return meta.NewConfig{Name
 // groupOptions are the settings of groups.
 func (s *Server) groupOptions() group.Options {
 	c := s.config
-	policy := c.String("group.consumer.migration.policy")
+	upgrade, downgrade := c.Migration()
 	return group.Options{
 		OffsetMetadataMax: c.Int("offset.metadata.max.bytes"),
 		OffsetsRetention:  time.Duration(c.Int("offsets.retention.minutes")) * time.Minute,
@@ -46,10 +45,10 @@ func (s *Server) groupOptions() group.Options {
 			MinSession: c.Millis("group.consumer.min.session.timeout.ms"), MaxSession: c.Millis("group.consumer.max.session.timeout.ms"),
 			Heartbeat:    c.Millis("group.consumer.heartbeat.interval.ms"),
 			MinHeartbeat: c.Millis("group.consumer.min.heartbeat.interval.ms"), MaxHeartbeat: c.Millis("group.consumer.max.heartbeat.interval.ms"),
-			MaxSize: c.Int("group.consumer.max.size"), Assignors: c.List("group.consumer.assignors"),
-			RegexRefresh: c.Millis("group.consumer.regex.refresh.interval.ms"),
-			Upgrade:      slices.Contains([]string{"upgrade", "bidirectional"}, policy),
-			Downgrade:    slices.Contains([]string{"downgrade", "bidirectional"}, policy),
+			MaxSize: c.Int("group.consumer.max.size"), Assignors: c.ConsumerAssignors(),
+			RegexRefresh:       c.Millis("group.consumer.regex.refresh.interval.ms"),
+			AssignmentInterval: c.Millis("group.consumer.assignment.interval.ms"),
+			Upgrade:            upgrade, Downgrade: downgrade,
 		},
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/ottla-io/ottla/internal/api"
@@ -155,8 +154,7 @@ func (s *Server) apiOptions(opts Options) api.Options {
 		SessionIdle:            sessionIdle,
 		DescribedPartitionsMax: c.Int("max.request.partition.size.limit"),
 		Handlers: groupapi.Handlers(groupapi.Options{
-			Groups:   groupCoordinator{s.groups},
-			Consumer: slices.Contains(c.List("group.coordinator.rebalance.protocols"), "consumer"),
+			Groups: groupCoordinator{s.groups}, Consumer: c.RebalanceProtocol("consumer"),
 		}),
 	}
 }

@@ -152,5 +152,5 @@ func (c *Config) checkTogether() []error {
 		v := c.Value("log.cleaner.min.compaction.lag.ms")
 		problems = append(problems, fmt.Errorf("%s=%s: must be at most log.cleaner.max.compaction.lag.ms (%s)", v.Name, v.Text, v.Place))
 	}
-	return problems
+	return append(problems, c.checkGroups()...)
 }

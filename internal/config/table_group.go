@@ -1,23 +1,31 @@
 package config
 
-// groupSettings are about consumer and share groups. They are accepted, and shown, before there are groups.
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// groupSettings are about consumer and share groups. Those of share groups are accepted, and shown, before there are such groups.
 var groupSettings = []Setting{
-	group("offsets.topic.replication.factor", Short, "3", atLeast(1), "Replicas of __consumer_offsets."),
-	group("offsets.topic.num.partitions", Int, "50", atLeast(1), "Partitions of __consumer_offsets."),
-	group("offsets.topic.segment.bytes", Int, "104857600", atLeast(1), "segment.bytes of __consumer_offsets."),
-	group("offsets.topic.compression.codec", Int, "0", between(0, 4), "compression of __consumer_offsets."),
-	group("offsets.retention.minutes", Int, "10080", atLeast(1), "How long the offsets of an empty group are kept."),
+	group("offsets.topic.replication.factor", Short, "3", atLeast(1), "Replicas of __consumer_offsets, as far as there are brokers."),
+	group("offsets.topic.num.partitions", Int, "50", atLeast(1), "Partitions of __consumer_offsets; it counts when the topic is made."),
+	group("offsets.topic.segment.bytes", Int, "104857600", atLeast(1<<20), "segment.bytes of __consumer_offsets; it counts when the topic is made."),
+	idle("offsets.topic.compression.codec", Int, "0", between(0, 4), "what the coordinator writes is not compressed", "compression of __consumer_offsets."),
+	group("offsets.retention.minutes", Int, "10080", atLeast(1), "How long offsets are kept of a group without members, or of a topic that none subscribes to."),
 	group("offsets.retention.check.interval.ms", Long, "600000", atLeast(1), "How often old offsets are looked for."),
-	group("offsets.commit.timeout.ms", Int, "5000", atLeast(1), "How long a commit waits for replicas."),
-	group("offsets.load.buffer.size", Int, "5242880", atLeast(1), "Memory for loading __consumer_offsets."),
+	idle("offsets.commit.timeout.ms", Int, "5000", atLeast(1), later("more than one broker"), "How long a commit waits for replicas."),
+	idle("offsets.load.buffer.size", Int, "5242880", atLeast(1), "loading reads a fixed amount at a time", "Memory for loading __consumer_offsets."),
 	group("offset.metadata.max.bytes", Int, "4096", atLeast(0), "The largest text beside a committed offset."),
 	group("group.min.session.timeout.ms", Int, "6000", atLeast(1), "The shortest session a classic member may ask for."),
 	group("group.max.session.timeout.ms", Int, "1800000", atLeast(1), "The longest session a classic member may ask for."),
-	group("group.initial.rebalance.delay.ms", Int, "3000", atLeast(0), "How long an empty group waits for more members."),
+	group("group.initial.rebalance.delay.ms", Int, "3000", atLeast(0), "How long an empty classic group waits for more members."),
 	group("group.max.size", Int, maxInt, atLeast(1), "The most members of a classic group."),
-	group("group.coordinator.rebalance.protocols", List, "classic,consumer,streams", check{}, "The protocols that groups may use."),
-	group("group.coordinator.threads", Int, "4", atLeast(1), "Threads of the coordinator."),
-	group("group.coordinator.append.linger.ms", Int, "5", atLeast(-1), "How long the coordinator gathers writes."),
+	group("group.coordinator.rebalance.protocols", List, "classic,consumer,streams", rebalanceProtocols, "The protocols that groups may use; share and streams groups are not there yet."),
+	idle("group.coordinator.threads", Int, "4", atLeast(1), noCoordinatorThreads, "Threads of the coordinator."),
+	idle("group.coordinator.background.threads", Int, "2", atLeast(1), noCoordinatorThreads, "Threads of the coordinator for long work."),
+	idle("group.coordinator.append.linger.ms", Int, "-1", atLeast(-1), "writes are gathered while one is synced", "How long the coordinator gathers writes; -1 adapts."),
+	idle("group.coordinator.cached.buffer.max.bytes", Int, "1048588", atLeast(524288), noCoordinatorThreads, "The largest buffer that the coordinator keeps."),
 	group("group.consumer.session.timeout.ms", Int, "45000", atLeast(1), "The session of a consumer group's member (KIP-848)."),
 	group("group.consumer.min.session.timeout.ms", Int, "45000", atLeast(1), "The shortest such session."),
 	group("group.consumer.max.session.timeout.ms", Int, "60000", atLeast(1), "The longest such session."),
@@ -25,30 +33,119 @@ var groupSettings = []Setting{
 	group("group.consumer.min.heartbeat.interval.ms", Int, "5000", atLeast(1), "The shortest such interval."),
 	group("group.consumer.max.heartbeat.interval.ms", Int, "15000", atLeast(1), "The longest such interval."),
 	group("group.consumer.max.size", Int, maxInt, atLeast(1), "The most members of a consumer group."),
-	group("group.consumer.assignors", List, "uniform,range", check{}, "The assignors a consumer group may choose."),
-	group("group.consumer.migration.policy", String, "bidirectional", check{}, "Whether classic groups and consumer groups turn into each other."),
+	group("group.consumer.assignors", List, "uniform,range", consumerAssignors, "The assignors a consumer group may choose, the default first."),
+	group("group.consumer.assignment.interval.ms", Int, "1000", atLeast(0), "The least time between two assignments of a consumer group."),
+	group("group.consumer.min.assignment.interval.ms", Int, "0", atLeast(0), "The shortest such time."),
+	group("group.consumer.max.assignment.interval.ms", Int, "15000", atLeast(0), "The longest such time."),
+	group("group.consumer.migration.policy", String, "bidirectional", migrationPolicy, "Whether classic groups and consumer groups with members turn into each other."),
 	group("group.consumer.regex.refresh.interval.ms", Int, "600000", atLeast(10000), "How often a pattern subscription is matched again."),
-	group("group.share.session.timeout.ms", Int, "45000", atLeast(1), "The session of a share group's member."),
-	group("group.share.min.session.timeout.ms", Int, "45000", atLeast(1), "The shortest such session."),
-	group("group.share.max.session.timeout.ms", Int, "60000", atLeast(1), "The longest such session."),
-	group("group.share.heartbeat.interval.ms", Int, "5000", atLeast(1), "How often a share group's member is heard."),
-	group("group.share.min.heartbeat.interval.ms", Int, "5000", atLeast(1), "The shortest such interval."),
-	group("group.share.max.heartbeat.interval.ms", Int, "15000", atLeast(1), "The longest such interval."),
-	group("group.share.max.size", Int, "200", between(1, 1000), "The most members of a share group."),
-	group("group.share.delivery.count.limit", Int, "5", between(2, 10), "How often a record is offered to a share group."),
-	group("group.share.record.lock.duration.ms", Int, "30000", between(1000, 3600000), "How long a member may hold a record."),
-	group("group.share.min.record.lock.duration.ms", Int, "15000", between(1000, 30000), "The shortest such hold."),
-	group("group.share.max.record.lock.duration.ms", Int, "60000", between(30000, 3600000), "The longest such hold."),
-	group("group.share.partition.max.record.locks", Int, "2000", between(100, 10000), "The most records of a partition held at a time."),
-	group("group.share.max.share.sessions", Int, "2000", atLeast(1), "The most share sessions of a broker."),
-	group("group.share.assignors", List, "simple", check{}, "The assignor of share groups."),
-	group("share.coordinator.state.topic.num.partitions", Int, "50", atLeast(1), "Partitions of __share_group_state."),
-	group("share.coordinator.state.topic.replication.factor", Short, "3", atLeast(1), "Replicas of __share_group_state."),
-	group("share.coordinator.state.topic.min.isr", Short, "2", atLeast(1), "min.insync.replicas of __share_group_state."),
-	group("share.coordinator.state.topic.segment.bytes", Int, "104857600", atLeast(1), "segment.bytes of __share_group_state."),
-	group("share.coordinator.threads", Int, "1", atLeast(1), "Threads of the share coordinator."),
+	idle("group.consumer.assignor.offload.enable", Boolean, "true", check{}, noCoordinatorThreads, "Whether assignors run in threads of their own."),
+	share("group.share.session.timeout.ms", Int, "45000", atLeast(1), "The session of a share group's member."),
+	share("group.share.min.session.timeout.ms", Int, "45000", atLeast(1), "The shortest such session."),
+	share("group.share.max.session.timeout.ms", Int, "60000", atLeast(1), "The longest such session."),
+	share("group.share.heartbeat.interval.ms", Int, "5000", atLeast(1), "How often a share group's member is heard."),
+	share("group.share.min.heartbeat.interval.ms", Int, "5000", atLeast(1), "The shortest such interval."),
+	share("group.share.max.heartbeat.interval.ms", Int, "15000", atLeast(1), "The longest such interval."),
+	share("group.share.max.size", Int, "200", between(1, 1000), "The most members of a share group."),
+	share("group.share.delivery.count.limit", Int, "5", between(2, 10), "How often a record is offered to a share group."),
+	share("group.share.record.lock.duration.ms", Int, "30000", between(1000, 3600000), "How long a member may hold a record."),
+	share("group.share.min.record.lock.duration.ms", Int, "15000", between(1000, 30000), "The shortest such hold."),
+	share("group.share.max.record.lock.duration.ms", Int, "60000", between(30000, 3600000), "The longest such hold."),
+	share("group.share.partition.max.record.locks", Int, "2000", between(100, 10000), "The most records of a partition held at a time."),
+	share("group.share.max.share.sessions", Int, "2000", atLeast(1), "The most share sessions of a broker."),
+	share("group.share.assignors", List, "simple", check{}, "The assignor of share groups."),
+	share("share.coordinator.state.topic.num.partitions", Int, "50", atLeast(1), "Partitions of __share_group_state."),
+	share("share.coordinator.state.topic.replication.factor", Short, "3", atLeast(1), "Replicas of __share_group_state."),
+	share("share.coordinator.state.topic.min.isr", Short, "2", atLeast(1), "min.insync.replicas of __share_group_state."),
+	share("share.coordinator.state.topic.segment.bytes", Int, "104857600", atLeast(1), "segment.bytes of __share_group_state."),
+	share("share.coordinator.threads", Int, "1", atLeast(1), "Threads of the share coordinator."),
 }
 
 func group(name string, t Type, def string, c check, doc string) Setting {
-	return Setting{Name: name, Type: t, Default: def, Check: c, Ignored: later("groups"), Doc: doc}
+	return Setting{Name: name, Type: t, Default: def, Check: c, Doc: doc}
+}
+
+func idle(name string, t Type, def string, c check, why, doc string) Setting {
+	return Setting{Name: name, Type: t, Default: def, Check: c, Ignored: why, Doc: doc}
+}
+
+func share(name string, t Type, def string, c check, doc string) Setting {
+	return idle(name, t, def, c, later("share groups"), doc)
+}
+
+const noCoordinatorThreads = "the coordinator has no threads of its own"
+
+// The values of lists and policies about groups.
+var (
+	// Kafka refuses to start without the classic protocol.
+	rebalanceProtocols = check{"a list of classic, consumer, share, streams, with classic in it", func(text string) bool {
+		return listOf(false, "classic", "consumer", "share", "streams").ok(strings.ToLower(text)) && slices.Contains(splitList(strings.ToLower(text)), "classic")
+	}}
+	// Kafka up to 4.0 writes class names.
+	consumerAssignors = listOf(false, "uniform", "range", uniformClass, rangeClass)
+	migrationPolicy   = check{"one of bidirectional, upgrade, downgrade, disabled", func(text string) bool {
+		return oneOf("bidirectional", "upgrade", "downgrade", "disabled").ok(strings.ToLower(text))
+	}}
+)
+
+const (
+	uniformClass = "org.apache.kafka.coordinator.group.assignor.UniformAssignor"
+	rangeClass   = "org.apache.kafka.coordinator.group.assignor.RangeAssignor"
+)
+
+// RebalanceProtocol reports whether groups may use a protocol: "classic", "consumer".
+func (c *Config) RebalanceProtocol(name string) bool {
+	return slices.Contains(splitList(strings.ToLower(c.String("group.coordinator.rebalance.protocols"))), name)
+}
+
+// ConsumerAssignors are the names of the assignors that a consumer group may choose.
+func (c *Config) ConsumerAssignors() []string {
+	names := c.List("group.consumer.assignors")
+	for i, name := range names {
+		switch name {
+		case uniformClass:
+			names[i] = "uniform"
+		case rangeClass:
+			names[i] = "range"
+		}
+	}
+	return names
+}
+
+// Migration says which way groups with members may change their protocol.
+func (c *Config) Migration() (upgrade, downgrade bool) {
+	policy := strings.ToLower(c.String("group.consumer.migration.policy"))
+	return policy == "bidirectional" || policy == "upgrade", policy == "bidirectional" || policy == "downgrade"
+}
+
+// orders are pairs of settings of which the first must not be above the second (Kafka's GroupCoordinatorConfig).
+var orders = [][2]string{
+	{"group.consumer.min.heartbeat.interval.ms", "group.consumer.max.heartbeat.interval.ms"},
+	{"group.consumer.min.heartbeat.interval.ms", "group.consumer.heartbeat.interval.ms"},
+	{"group.consumer.heartbeat.interval.ms", "group.consumer.max.heartbeat.interval.ms"},
+	{"group.consumer.min.session.timeout.ms", "group.consumer.max.session.timeout.ms"},
+	{"group.consumer.min.session.timeout.ms", "group.consumer.session.timeout.ms"},
+	{"group.consumer.session.timeout.ms", "group.consumer.max.session.timeout.ms"},
+	{"group.consumer.min.assignment.interval.ms", "group.consumer.max.assignment.interval.ms"},
+	{"group.consumer.min.assignment.interval.ms", "group.consumer.assignment.interval.ms"},
+	{"group.consumer.assignment.interval.ms", "group.consumer.max.assignment.interval.ms"},
+	{"group.min.session.timeout.ms", "group.max.session.timeout.ms"},
+}
+
+// checkGroups checks the settings of groups beside each other.
+func (c *Config) checkGroups() (problems []error) {
+	say := func(low, high, relation string) {
+		lower, upper := c.Value(low), c.Value(high)
+		problems = append(problems, fmt.Errorf("%s=%s (%s): must be %s %s, which is %s (%s)", low, lower.Text, lower.Place, relation, high, upper.Text, upper.Place))
+	}
+	for _, o := range orders {
+		if c.Long(o[0]) > c.Long(o[1]) {
+			say(o[0], o[1], "at most")
+		}
+	}
+	const heartbeat, session = "group.consumer.heartbeat.interval.ms", "group.consumer.session.timeout.ms"
+	if c.Long(heartbeat) >= c.Long(session) {
+		say(heartbeat, session, "less than")
+	}
+	return problems
 }

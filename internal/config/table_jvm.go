@@ -42,11 +42,13 @@ func jvmSettings() []Setting {
 			replica.socket.timeout.ms replica.socket.receive.buffer.bytes replica.fetch.backoff.ms
 			unclean.leader.election.interval.ms socket.connection.setup.timeout.ms socket.connection.setup.timeout.max.ms
 			follower.fetch.last.tiered.offset.enable`},
-		{later("groups"), `
-			group.coordinator.new.enable group.share.enable group.share.max.groups offsets.commit.required.acks
+		{"there is one coordinator, of both protocols", `group.coordinator.new.enable`},
+		{"a commit is answered when it is on disk", `offsets.commit.required.acks`},
+		{later("share and streams groups"), `
+			group.share.enable group.share.max.groups
 			share.coordinator.append.linger.ms share.coordinator.load.buffer.size share.coordinator.write.timeout.ms
 			share.coordinator.snapshot.update.records.per.snapshot share.coordinator.state.topic.compression.codec
-			share.fetch.max.fetch.records group.consumer.max.assignment.interval.ms
+			share.fetch.max.fetch.records
 			group.streams.session.timeout.ms group.streams.min.session.timeout.ms group.streams.max.session.timeout.ms
 			group.streams.heartbeat.interval.ms group.streams.min.heartbeat.interval.ms group.streams.max.heartbeat.interval.ms
 			group.streams.max.size group.streams.num.standby.replicas group.streams.max.standby.replicas`},

@@ -2,6 +2,7 @@ package groupapi
 
 import (
 	"context"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -153,7 +154,7 @@ func (w *fetched) answer(q *api.Asked, image *meta.Image, r group.FetchResult) k
 	if rg.ErrorCode = q.Code(r.Err); r.Err != nil {
 		return rg
 	}
-	topics := append(r.Topics, failed(w.unknown, kerr.UnknownTopicID)...)
+	topics := slices.Concat(r.Topics, failed(w.unknown, kerr.UnknownTopicID))
 	rg.Topics = make([]kmsg.OffsetFetchResponseGroupTopic, 0, len(topics))
 	for i := range topics {
 		from := &topics[i]
