@@ -18,6 +18,7 @@ const (
 	topic      = "ledger"
 	partitions = 16
 	producers  = 3
+	committers = 3
 	burst      = 10 // records a producer sends at once
 )
 

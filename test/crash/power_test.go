@@ -35,6 +35,10 @@ func TestPower(t *testing.T) {
 	for name := range producers {
 		wg.Go(func() { l.produce(ctx, t, addr, name) })
 	}
+	c := newCommits()
+	for first := range committers {
+		wg.Go(func() { c.run(ctx, t, addr, first, committers) })
+	}
 	defer wg.Wait()
 	defer cancel()
 	total := 0
@@ -50,10 +54,12 @@ func TestPower(t *testing.T) {
 		server = mount(t, d, mnt)
 		broker = startBroker(t, filepath.Join(mnt, "data"), addr)
 		l.check(t, addr)
-		t.Logf("cut %d: %d bytes dropped, %d records acknowledged since the last, %d in all", n+1, dropped, l.len()-before, l.len())
+		c.check(t, addr)
+		t.Logf("cut %d: %d bytes dropped, %d records acknowledged since the last, %d in all, and %d commits",
+			n+1, dropped, l.len()-before, l.len(), c.len())
 	}
-	if total == 0 || l.len() == 0 {
-		t.Errorf("%d bytes dropped and %d records acknowledged: the test saw nothing", total, l.len())
+	if total == 0 || l.len() == 0 || c.len() == 0 {
+		t.Errorf("%d bytes dropped, %d records and %d commits acknowledged: the test saw nothing", total, l.len(), c.len())
 	}
 	kill(t, broker)
 	if err := server.Unmount(); err != nil {
