@@ -29,6 +29,10 @@ type loadQueue struct {
 	mu   struct {
 		sync.Mutex
 		waiting []*shard
+		// Of the loads since there last was none: those not finished, and what the others found.
+		open           int
+		began          time.Time
+		shards, counts int
 	}
 }
 
@@ -36,7 +40,22 @@ func (q *loadQueue) add(s *shard) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.mu.waiting = append(q.mu.waiting, s)
+	if q.mu.open++; q.mu.open == 1 {
+		q.mu.began, q.mu.shards, q.mu.counts = s.c.opts.Now(), 0, 0
+	}
 	q.wake()
+}
+
+// loaded notes that a load is over, which found that many records. If it was the last, it says so, once for all.
+func (q *loadQueue) loaded(s *shard, records int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.mu.open--
+	q.mu.shards++
+	q.mu.counts += records
+	if q.mu.open == 0 && q.mu.counts > 0 {
+		s.c.opts.Log.Info("consumer groups are loaded", slog.Int("partitions", q.mu.shards), slog.Int("records", q.mu.counts), slog.Duration("took", s.c.opts.Now().Sub(q.mu.began)))
+	}
 }
 
 func (q *loadQueue) wake() {
@@ -125,9 +144,9 @@ func (s *shard) serveLocked(m loadedMachine, p *partition.Partition) {
 
 // load replays the shard's log and lets it serve.
 func (s *shard) load(ctx context.Context) {
-	began := s.c.opts.Now()
 	m := s.newMachine()
 	p, n, err := s.replay(ctx, m.Machine)
+	defer func() { s.c.loads.loaded(s, n) }()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -141,9 +160,6 @@ func (s *shard) load(ctx context.Context) {
 		return
 	}
 	s.serveLocked(m, p)
-	if n > 0 {
-		s.c.opts.Log.Info("consumer groups loaded", slog.String("topic", Topic), slog.Any("partition", s.index), slog.Int("records", n), slog.Duration("took", s.c.opts.Now().Sub(began)))
-	}
 }
 
 // loadRead is how much of a log is read at a time.
