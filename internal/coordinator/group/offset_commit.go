@@ -3,7 +3,6 @@ package group
 import (
 	"math"
 	"time"
-	"unicode/utf16"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
@@ -129,7 +128,9 @@ func longer(s string, limit int) bool {
 	}
 	n := 0
 	for _, r := range s {
-		n += max(utf16.RuneLen(r), 1)
+		if n++; r > 0xffff {
+			n++
+		}
 	}
 	return n > limit
 }

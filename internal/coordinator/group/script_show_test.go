@@ -53,7 +53,7 @@ func showValue(v reflect.Value, named bool) string {
 	if shown, ok := scriptShow[v.Type()]; ok {
 		return shown(v.Interface())
 	}
-	if err, ok := v.Interface().(error); ok {
+	if err, ok := reflect.TypeAssert[error](v); ok {
 		return showError(err)
 	}
 	switch v.Kind() { //nolint:exhaustive // the rest has no parts

@@ -289,7 +289,7 @@ func (sc *script) imageTopic(words []string, args map[string]string, apply func(
 		p := meta.Partition{Replicas: []int32{1}, Leader: 1}
 		if list := replicas[i%len(replicas)]; list != "" {
 			p.Replicas = nil
-			for _, r := range strings.Split(list, ",") {
+			for r := range strings.SplitSeq(list, ",") {
 				p.Replicas = append(p.Replicas, int32(number(sc.t, r)))
 			}
 			p.Leader = p.Replicas[0]
