@@ -12,5 +12,5 @@
 // consume and produce --follow then end well, start stops its broker.
 //
 // Files in reading order: main.go (Main, exit codes), client.go and errors.go (the Kafka client, its errors in words), print.go
-// (tables and JSON), topic*.go, produce*.go, consume*.go, config.go, logfile*.go (offline), bench*.go, start*.go, complete.go.
+// (tables and JSON), topic*.go, produce*.go, consume*.go, config.go, logfile.go (offline; what it does is in cli/logfile), bench*.go, start*.go, complete.go.
 package cli

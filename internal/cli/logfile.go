@@ -1,15 +1,13 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ottla-io/ottla/internal/cli/logfile"
+	"github.com/ottla-io/ottla/internal/protocol/batch"
 )
 
 func (a *app) logCommand() *cobra.Command {
@@ -17,20 +15,24 @@ func (a *app) logCommand() *cobra.Command {
 }
 
 func (a *app) logDump() *cobra.Command {
-	var records bool
+	var opts logfile.Options
 	cmd := &cobra.Command{
 		Use: "dump FILE|DIR...", Short: "print segments and indexes", Args: cobra.MinimumNArgs(1),
 		Long:    "Print .log, .index, .timeindex and .txnindex files, much as Kafka's dump tool does. A directory stands for its files.\nWith -o json, each batch, record and entry is a line of JSON.",
-		Example: "  ottla log dump --records ottla-data/orders-0/00000000000000000000.log",
+		Example: "  ottla log dump --records ottla-data/orders-0/00000000000000000000.log\n  ottla log dump --offsets ottla-data/__consumer_offsets-7",
 		RunE: func(_ *cobra.Command, paths []string) error {
-			files, err := logFiles(paths)
+			files, err := logfile.Find(paths)
 			if err != nil {
 				return err
 			}
-			return a.dump(files, records)
+			if a.output == "json" {
+				opts.JSON = jsonOfRecord
+			}
+			return logfile.Dump(a.out, files, opts)
 		},
 	}
-	cmd.Flags().BoolVarP(&records, "records", "r", false, "print the records too")
+	cmd.Flags().BoolVarP(&opts.Records, "records", "r", false, "print the records too")
+	cmd.Flags().BoolVar(&opts.Offsets, "offsets", false, "print the records too, decoded as those of __consumer_offsets")
 	return cmd
 }
 
@@ -40,7 +42,7 @@ func (a *app) logVerify() *cobra.Command {
 		Long:    "Check every batch's checksum and offsets, and that each index entry points to what it says. A directory stands for all below it. A broker that\nis running writes while this reads: what it finds at a log's very end then means nothing.",
 		Example: "  ottla log verify ottla-data",
 		RunE: func(_ *cobra.Command, paths []string) error {
-			files, err := logFiles(paths)
+			files, err := logfile.Find(paths)
 			if err != nil {
 				return err
 			}
@@ -49,29 +51,10 @@ func (a *app) logVerify() *cobra.Command {
 	}
 }
 
-// verification is what log verify found.
-type verification struct {
-	Files    int      `json:"files"`
-	Batches  int64    `json:"batches"`
-	Records  int64    `json:"records"`
-	Bytes    int64    `json:"bytes"`
-	Entries  int64    `json:"index_entries"`
-	Problems []string `json:"problems"`
-}
-
 func (a *app) verify(files []string) error {
-	v := verification{Problems: []string{}}
-	for _, name := range files {
-		v.Files++
-		if filepath.Ext(name) != ".log" {
-			if _, err := os.Stat(strings.TrimSuffix(name, filepath.Ext(name)) + ".log"); errors.Is(err, fs.ErrNotExist) {
-				v.Problems = append(v.Problems, name+": has no .log file beside it")
-			}
-			continue // checked with its log
-		}
-		if err := v.segment(name); err != nil {
-			return err
-		}
+	v, err := logfile.Verify(files)
+	if err != nil {
+		return err
 	}
 	if a.output == "json" {
 		if err := a.printJSON(v); err != nil {
@@ -90,48 +73,15 @@ func (a *app) verify(files []string) error {
 	return nil
 }
 
-// logFiles finds the files that paths stand for, in order: a segment's log before its indexes.
-func logFiles(paths []string) ([]string, error) {
-	var files []string
-	for _, path := range paths {
-		info, err := os.Stat(path)
-		if err != nil {
-			return nil, err
-		}
-		if !info.IsDir() {
-			if dumpers[filepath.Ext(path)] == nil {
-				return nil, fmt.Errorf("%s: must be a .log, .index, .timeindex or .txnindex file", path)
-			}
-			files = append(files, path)
-			continue
-		}
-		below, err := filesBelow(path)
-		if err != nil {
-			return nil, err
-		}
-		if len(below) == 0 {
-			return nil, fmt.Errorf("%s: has no segment files", path)
-		}
-		files = append(files, below...)
+// jsonOfRecord is a record as consume -o json shows it.
+func jsonOfRecord(r batch.Record) any {
+	offset := int64(r.Offset)
+	j := jsonRecord{Offset: &offset, Timestamp: time.UnixMilli(r.Timestamp).UTC().Format(timestampLayout)}
+	j.Key, j.KeyBase64 = textOrBase64(r.Key)
+	j.Value, j.ValueBase64 = textOrBase64(r.Value)
+	for key, value := range r.Headers.All() {
+		text, encoded := textOrBase64(value)
+		j.Headers = append(j.Headers, jsonHeader{string(key), text, encoded})
 	}
-	return files, nil
+	return j
 }
-
-func filesBelow(dir string) ([]string, error) {
-	var files []string
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() && dumpers[filepath.Ext(path)] != nil {
-			files = append(files, path)
-		}
-		return err
-	})
-	slices.SortFunc(files, func(a, b string) int {
-		if c := strings.Compare(strings.TrimSuffix(a, filepath.Ext(a)), strings.TrimSuffix(b, filepath.Ext(b))); c != 0 {
-			return c
-		}
-		return slices.Index(extensions, filepath.Ext(a)) - slices.Index(extensions, filepath.Ext(b))
-	})
-	return files, err
-}
-
-var extensions = []string{".log", ".index", ".timeindex", ".txnindex"}

@@ -108,7 +108,7 @@ func (d *fullDisk) Write(p []byte) (int, error) {
 func TestOutputFails(t *testing.T) {
 	t.Parallel()
 	dir := segmentFiles(t, func(map[string][]byte) {})
-	for _, args := range [][]string{{"log", "dump", dir}, {"log", "dump", "-r", dir}, {"log", "verify", dir}, {"log", "verify", "-o", "json", dir}, {"version"}, {"config", "explain", "num.partitions"}} {
+	for _, args := range [][]string{{"log", "dump", dir}, {"log", "dump", "-r", dir}, {"log", "dump", "--offsets", "-o", "json", dir}, {"log", "verify", dir}, {"log", "verify", "-o", "json", dir}, {"version"}, {"config", "explain", "num.partitions"}} {
 		for _, room := range []fullDisk{0, 10} {
 			var errOut bytes.Buffer
 			if code := Main(append([]string{"ottla"}, args...), nil, &room, &errOut, nil); code != 1 || !strings.Contains(errOut.String(), "no space left") {
@@ -186,6 +186,7 @@ func FuzzLog(f *testing.F) {
 		var out, errOut bytes.Buffer
 		Main([]string{"ottla", "log", "verify", dir}, nil, &out, &errOut, nil)
 		Main([]string{"ottla", "log", "dump", "-r", dir}, nil, &out, &errOut, nil)
+		Main([]string{"ottla", "log", "dump", "--offsets", dir}, nil, &out, &errOut, nil)
 	})
 }
 

@@ -49,7 +49,8 @@ var graph = []struct{ name, kind, imports string }{
 	{".", shell, "admin api api/groupapi broker cluster/meta config coordinator coordinator/group partition server setting storage/vfs"},
 	{"ottlatest", shell, "."},
 	{"host", shell, ""},
-	{"cli", shell, "host . config protocol/batch"},
+	{"cli/logfile", shell, "coordinator/record protocol/batch"},
+	{"cli", shell, "host . cli/logfile config protocol/batch"},
 	{"cmd/ottla", shell, "cli"},
 }
 

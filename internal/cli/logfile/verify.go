@@ -1,14 +1,45 @@
-package cli
+package logfile
 
 import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"sort"
 	"strings"
 
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 )
+
+// Verification is what Verify found.
+type Verification struct {
+	Files    int      `json:"files"`
+	Batches  int64    `json:"batches"`
+	Records  int64    `json:"records"`
+	Bytes    int64    `json:"bytes"`
+	Entries  int64    `json:"index_entries"`
+	Problems []string `json:"problems"`
+}
+
+// Verify checks files that Find found: every batch's checksum and offsets, and that each index entry points to what it says. An error
+// is about reading, not about what was read.
+func Verify(files []string) (Verification, error) {
+	v := Verification{Problems: []string{}}
+	for _, name := range files {
+		v.Files++
+		if filepath.Ext(name) != ".log" {
+			if _, err := os.Stat(strings.TrimSuffix(name, filepath.Ext(name)) + ".log"); errors.Is(err, fs.ErrNotExist) {
+				v.Problems = append(v.Problems, name+": has no .log file beside it")
+			}
+			continue // checked with its log
+		}
+		if err := v.segment(name); err != nil {
+			return v, err
+		}
+	}
+	return v, nil
+}
 
 // seen is what the check of the indexes needs of a batch.
 type seen struct {
@@ -18,7 +49,7 @@ type seen struct {
 }
 
 // segment checks a .log file and the indexes beside it. The error is about reading, not about what was read.
-func (v *verification) segment(name string) error {
+func (v *Verification) segment(name string) error {
 	base, err := baseOffset(name)
 	if err != nil {
 		v.problem(name, "%v", err)
@@ -53,7 +84,7 @@ func (v *verification) segment(name string) error {
 	return nil
 }
 
-func (v *verification) problem(name, format string, args ...any) {
+func (v *Verification) problem(name, format string, args ...any) {
 	v.Problems = append(v.Problems, name+": "+fmt.Sprintf(format, args...))
 }
 
@@ -72,7 +103,7 @@ func checkRecords(b batch.Batch) error {
 	return nil
 }
 
-func (v *verification) index(name string, all []seen, check func(entries []indexEntry, i int, all []seen) string) {
+func (v *Verification) index(name string, all []seen, check func(entries []indexEntry, i int, all []seen) string) {
 	entries, err := readIndex(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return // it is built again when the broker opens the segment

@@ -1,8 +1,7 @@
-package cli
+package logfile
 
 import (
 	"encoding/json"
-	"time"
 
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 )
@@ -11,7 +10,8 @@ import (
 type jsonDump struct {
 	File      string       `json:"file"`
 	Batch     *jsonBatch   `json:"batch,omitempty"`
-	Record    *jsonRecord  `json:"record,omitempty"`
+	Record    any          `json:"record,omitempty"`
+	Offsets   *jsonOffsets `json:"consumer_offsets,omitempty"` // what the record is, of log dump --offsets
 	Index     *jsonIndex   `json:"index,omitempty"`
 	TimeIndex *jsonTime    `json:"time_index,omitempty"`
 	Aborted   *jsonAborted `json:"aborted_transaction,omitempty"`
@@ -76,14 +76,10 @@ func (d *dump) jsonBatch(name string, pos int64, b batch.Batch) {
 	d.line(jsonDump{File: name, Batch: &j})
 }
 
-func (d *dump) jsonRecord(name string, r batch.Record) {
-	offset := int64(r.Offset)
-	j := jsonRecord{Offset: &offset, Timestamp: time.UnixMilli(r.Timestamp).UTC().Format(timestampLayout)}
-	j.Key, j.KeyBase64 = textOrBase64(r.Key)
-	j.Value, j.ValueBase64 = textOrBase64(r.Value)
-	for key, value := range r.Headers.All() {
-		text, encoded := textOrBase64(value)
-		j.Headers = append(j.Headers, jsonHeader{string(key), text, encoded})
+func (d *dump) jsonRecord(name string, b batch.Batch, r batch.Record) {
+	line := jsonDump{File: name, Record: d.opts.JSON(r)}
+	if d.opts.Offsets && !b.IsControl() {
+		line.Offsets = jsonOffsetsOf(r)
 	}
-	d.line(jsonDump{File: name, Record: &j})
+	d.line(line)
 }

@@ -1,4 +1,4 @@
-package cli
+package logfile
 
 import (
 	"bufio"
@@ -12,6 +12,15 @@ import (
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 )
 
+// Options say what Dump prints.
+type Options struct {
+	Records bool
+	// Offsets decodes records as those of __consumer_offsets; it implies Records.
+	Offsets bool
+	// JSON is how a record looks where each batch, record and entry is a line of JSON; nil: text is printed.
+	JSON func(r batch.Record) any
+}
+
 // dumpers print a file by its extension.
 var dumpers = map[string]func(d *dump, name string) error{
 	".log": dumpLog, ".index": dumpIndex, ".timeindex": dumpIndex, ".txnindex": dumpTxnIndex,
@@ -19,13 +28,14 @@ var dumpers = map[string]func(d *dump, name string) error{
 
 // dump is where dumpers print to, and what.
 type dump struct {
-	out     *bufio.Writer
-	json    bool
-	records bool
+	out  *bufio.Writer
+	json bool
+	opts Options
 }
 
-func (a *app) dump(files []string, records bool) error {
-	d := &dump{out: bufio.NewWriter(a.out), json: a.output == "json", records: records}
+// Dump prints files that Find found to w. An error names the file.
+func Dump(w io.Writer, files []string, opts Options) error {
+	d := &dump{out: bufio.NewWriter(w), json: opts.JSON != nil, opts: opts}
 	for _, name := range files {
 		if !d.json {
 			fmt.Fprintf(d.out, "Dumping %s\n", name)
@@ -51,7 +61,7 @@ func dumpLog(d *dump, name string) error {
 		} else {
 			dumpBatch(d.out, pos, b)
 		}
-		if !d.records {
+		if !d.opts.Records && !d.opts.Offsets {
 			return nil
 		}
 		for r, err := range b.All(batch.Limit{}) {
@@ -59,9 +69,9 @@ func dumpLog(d *dump, name string) error {
 				return &placeError{pos, err}
 			}
 			if d.json {
-				d.jsonRecord(name, r)
+				d.jsonRecord(name, b, r)
 			} else {
-				dumpRecord(d.out, b, r)
+				d.record(b, r)
 			}
 		}
 		return nil
@@ -86,7 +96,8 @@ func timestampType(b batch.Batch) string {
 	return "CreateTime"
 }
 
-func dumpRecord(w io.Writer, b batch.Batch, r batch.Record) {
+func (d *dump) record(b batch.Batch, r batch.Record) {
+	w := d.out
 	fmt.Fprintf(w, "| offset: %d %s: %d keySize: %d valueSize: %d sequence: %d headerKeys: [", r.Offset, timestampType(b), r.Timestamp,
 		length(r.Key), length(r.Value), r.Sequence)
 	separator := ""
@@ -95,17 +106,24 @@ func dumpRecord(w io.Writer, b batch.Batch, r batch.Record) {
 		separator = ","
 	}
 	fmt.Fprint(w, "]")
-	if b.IsControl() {
+	switch {
+	case b.IsControl():
 		dumpControl(w, r)
-	} else {
-		if r.Key != nil {
-			fmt.Fprintf(w, " key: %s", oneRow(r.Key))
-		}
-		if r.Value != nil {
-			fmt.Fprintf(w, " payload: %s", oneRow(r.Value))
-		}
+	case d.opts.Offsets:
+		dumpOffsets(w, r)
+	default:
+		dumpContent(w, r)
 	}
 	fmt.Fprintln(w)
+}
+
+func dumpContent(w io.Writer, r batch.Record) {
+	if r.Key != nil {
+		fmt.Fprintf(w, " key: %s", oneRow(r.Key))
+	}
+	if r.Value != nil {
+		fmt.Fprintf(w, " payload: %s", oneRow(r.Value))
+	}
 }
 
 // dumpControl prints a transaction marker (Kafka's EndTransactionMarker): the key is a version and a type.
