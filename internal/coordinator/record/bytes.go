@@ -4,8 +4,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kbin"
 )
 
-// StringMax is the longest string of a record in bytes: Kafka reads no longer one. Who takes a group id, a member id or a pattern from
-// a client refuses longer ones; a string that gets here nevertheless is cut, since a record that cannot be read would block its shard.
+// StringMax is the longest string of a record in bytes: Kafka reads no longer one. Requests have no longer ones either (protocol/wire
+// refuses them); a string that gets here nevertheless is cut, since a record that cannot be read would block its shard.
 const StringMax = 1<<15 - 1
 
 // writer appends fields in Kafka's encoding: the plain one, or the compact one of flexible versions (KIP-482).

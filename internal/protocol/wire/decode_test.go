@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kbin"
@@ -55,6 +56,23 @@ func TestDecodeRefusesEveryCut(t *testing.T) {
 			}
 		}
 	})
+}
+
+// No string is longer than Kafka lets it be, where a compact length could say so.
+func TestDecodeRefusesLongStrings(t *testing.T) {
+	t.Parallel()
+	req := kmsg.NewPtrConsumerGroupHeartbeatRequest()
+	req.SetVersion(1)
+	for _, field := range []*string{&req.Group, &req.MemberID} {
+		for _, n := range []int{stringMax, stringMax + 1} {
+			*field = strings.Repeat("x", n)
+			_, err := Decode(Header{Key: kmsg.ConsumerGroupHeartbeat, Version: 1, Flexible: true}, req.AppendTo(nil))
+			if refused := errors.Is(err, ErrMalformed); refused != (n > stringMax) {
+				t.Errorf("%d bytes: %v", n, err)
+			}
+		}
+		*field = ""
+	}
 }
 
 // What Cost accepts decodes, whatever the bytes are.

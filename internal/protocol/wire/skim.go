@@ -30,6 +30,10 @@ const (
 	tagsFree = 8
 	// tagCost is each one more.
 	tagCost = 128
+
+	// stringMax is the longest string in bytes, whatever its encoding could hold: Kafka's generated readers refuse longer ones, and its
+	// records have no room for them.
+	stringMax = 1<<15 - 1
 )
 
 // skimmer walks a body by its layout without decoding it. After the first fault, reason is set, src is empty and
@@ -164,6 +168,10 @@ func (s *skimmer) field(f *field) {
 func (s *skimmer) text(f *field) {
 	n := s.length(true)
 	if n < 0 && s.nullable(f) {
+		return
+	}
+	if n > stringMax {
+		s.fail(fmt.Sprintf("string of %d bytes, the limit is %d", n, stringMax))
 		return
 	}
 	s.cost += roundedUp(len(s.span(n, "string"))) + stringCost
