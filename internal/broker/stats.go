@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/ottla-io/ottla/internal/partition"
 )
 
 // LogDir describes a log directory, for DescribeLogDirs.
@@ -56,6 +58,22 @@ func (s *slot) segments() int {
 		return p.Segments()
 	}
 	return 0
+}
+
+// Known is what is known of a partition here, without opening it: its marks, and the partition itself if it is open. Of one that is not open,
+// the marks are those of the last stop or checkpoint. It is false if the partition is not hosted here.
+func (b *Broker) Known(topic string, index int32) (p *partition.Partition, marks partition.Offsets, ok bool) {
+	h, ok := b.table.Load().byName.Get(topic)
+	if !ok || index < 0 || int(index) >= len(h.slots) || h.slots[index] == nil {
+		return nil, partition.Offsets{}, false
+	}
+	s := h.slots[index]
+	if p = s.open.Load(); p != nil {
+		return p, p.Offsets(), true
+	}
+	// A clean stop commits all there is; after a crash there is the checkpoint alone, which may be behind.
+	end := max(s.known.end, s.known.highWatermark)
+	return nil, partition.Offsets{Start: s.known.start, HighWatermark: end, LastStable: end, End: end}, true
 }
 
 // Stats are figures for metrics.

@@ -32,8 +32,6 @@ type Options struct {
 	Partitions        int32
 	ReplicationFactor int16
 	Configs           []meta.NewConfig
-	// Rebalanced is told of each rebalance that begins; nil: nobody. It must not block.
-	Rebalanced func(group.Rebalance)
 }
 
 // Node is what a coordinator needs of the broker.
@@ -42,6 +40,8 @@ type Node interface {
 	Partition(topic string, index int32) (*partition.Partition, error)
 	// Stored reports whether the partition has a directory: without one there is nothing to load, and none is made for it.
 	Stored(topic string, index int32) bool
+	// Known is what is known of a partition without opening it: p is nil if it is not open. It is false if the partition is not here.
+	Known(topic string, index int32) (p *partition.Partition, marks partition.Offsets, ok bool)
 	TopicOptions(name string) partition.Options
 	CreateTopics(ctx context.Context, topics []meta.NewTopic, validateOnly bool) ([]meta.TopicResult, error)
 }
@@ -53,6 +53,7 @@ type Coordinator struct {
 	table  atomic.Pointer[table]
 	poked  chan struct{} // has room for one: something is due earlier than was known
 	loads  loadQueue
+	stamps stamps
 
 	// making is held while the topic is made, so that many first consumers ask for it once.
 	making sync.Mutex

@@ -44,6 +44,7 @@ type shard struct {
 		calls   map[group.Token]*Call // that the machine has not answered
 		builder batch.Builder
 		produce []*partition.Produce // scratch
+		counts  counts
 	}
 }
 
@@ -111,6 +112,7 @@ func (s *shard) stepLocked(now time.Time, in group.Input) {
 	end, err := s.writeLocked(now, effects.Records)
 	switch {
 	case err == nil:
+		s.countLocked(in, effects)
 		for _, r := range effects.Replies {
 			s.answerLocked(r, max(r.Wait, end))
 		}
@@ -124,10 +126,8 @@ func (s *shard) stepLocked(now time.Time, in group.Input) {
 		s.reloadLocked(err)
 		return
 	}
-	if s.c.opts.Rebalanced != nil {
-		for _, r := range effects.Rebalances {
-			s.c.opts.Rebalanced(r)
-		}
+	for _, r := range effects.Rebalances {
+		s.rebalancedLocked(r)
 	}
 	s.scheduleLocked()
 }
