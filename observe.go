@@ -2,6 +2,7 @@ package ottla
 
 import (
 	"github.com/ottla-io/ottla/internal/admin"
+	"github.com/ottla-io/ottla/internal/coordinator"
 )
 
 // figures is what the metrics show that is not counted but looked at.
@@ -28,8 +29,47 @@ func (s *Server) figures() admin.Figures {
 			f.DirsOffline++
 		}
 		for _, p := range dir.Partitions {
-			f.Logs = append(f.Logs, admin.LogFigures{Topic: p.Topic, Partition: p.Index, Bytes: p.Size, Segments: p.Segments})
+			_, marks, _ := s.broker.Known(p.Topic, p.Index)
+			f.Logs = append(f.Logs, admin.LogFigures{
+				Topic: p.Topic, Partition: p.Index, Bytes: p.Size, Segments: p.Segments, Start: int64(marks.Start), End: int64(marks.HighWatermark),
+			})
 		}
 	}
+	f.Groups = groupsFigures(s.groups.Figures(admin.GroupPartitionsMax))
 	return f
+}
+
+// groupsFigures are those of the coordinator as the metrics want them.
+func groupsFigures(f coordinator.Figures) admin.GroupsFigures {
+	out := admin.GroupsFigures{
+		Groups: make([]admin.GroupFigures, len(f.Groups)), Loading: f.Loading, Failed: f.Failed,
+		Offsets: f.Offsets, Unlisted: f.Unlisted, CommitsRefused: f.CommitsRefused, OffsetsRemoved: f.OffsetsRemoved,
+	}
+	for i, g := range f.Groups {
+		to := &out.Groups[i]
+		*to = admin.GroupFigures{
+			Name: g.Group, State: g.State, Type: g.Type, ProtocolType: g.ProtocolType, Members: g.Members,
+			Commits: g.Commits, Lag: g.Lag, Seconds: seconds(g.Seconds),
+		}
+		for _, r := range g.Rebalances {
+			to.Rebalances = append(to.Rebalances, admin.RebalanceFigures(r))
+		}
+		for _, t := range g.Topics {
+			topic := admin.GroupTopicFigures{Name: t.Topic, Offset: t.Offset, Lag: t.Lag}
+			for _, p := range t.Partitions {
+				topic.Partitions = append(topic.Partitions, admin.GroupPartitionFigures{
+					Partition: p.Partition, Offset: int64(p.Offset), Lag: p.Lag, Seconds: seconds(p.Seconds),
+				})
+			}
+			to.Topics = append(to.Topics, topic)
+		}
+	}
+	return out
+}
+
+func seconds(s coordinator.Seconds) float64 {
+	if !s.Known {
+		return -1
+	}
+	return s.Value
 }

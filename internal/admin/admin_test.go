@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -91,7 +90,7 @@ func TestMetrics(t *testing.T) {
 		return Figures{
 			Hosted: 3, Opened: 2, Offline: 1, Controller: true, Brokers: 1, DiskFree: 5, DiskTotal: 10, RequestMemory: 77,
 			Topics: []TopicFigures{{"t", 2}},
-			Logs:   []LogFigures{{"t", 0, 40, 2}, {"t", 1, 2, 1}, {"u", 0, 7, 0}},
+			Logs:   []LogFigures{{"t", 0, 40, 2, 3, 9}, {"t", 1, 2, 1, 0, 1}, {"u", 0, 7, 0, 0, 0}},
 		}
 	}})
 	status, body := get("/metrics")
@@ -112,6 +111,7 @@ func TestMetrics(t *testing.T) {
 		`ottla_fsync_duration_seconds_count 2`, `ottla_fsync_appends_total 16`, `ottla_fsync_errors_total 1`,
 		`ottla_topic_records_in_total{topic="t"} 10`, `ottla_topic_bytes_in_total{topic="t"} 700`, `ottla_topic_bytes_out_total{topic="t"} 300`, `ottla_topic_records_out_total{topic="t"} 4`,
 		`ottla_topic_log_size_bytes{topic="t"} 42`, `ottla_topic_log_size_bytes{topic="u"} 7`, `ottla_topic_segments{topic="t"} 3`, `kafka_log_log_size{partition="1",topic="t"} 2`,
+		`kafka_topic_partition_current_offset{partition="0",topic="t"} 9`, `kafka_topic_partition_oldest_offset{partition="0",topic="t"} 3`,
 		`kafka_topic_partitions{topic="t"} 2`, `ottla_partitions 3`, `ottla_disk_free_bytes 5`, `ottla_request_memory_bytes 77`,
 		`kafka_server_brokertopicmetrics_bytesin_total{topic="t"} 700`, `kafka_server_brokertopicmetrics_totalproducerequests_total 3`,
 		`kafka_server_brokertopicmetrics_failedproducerequests_total 1`, `kafka_controller_kafkacontroller_activecontrollercount 1`,
@@ -121,19 +121,7 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("no %s", want)
 		}
 	}
-	families, err := m.registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	problems, err := promlint.NewWithMetricFamilies(families).Lint()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range problems {
-		if !strings.HasPrefix(p.Metric, "kafka_") { // those have the names that dashboards know
-			t.Errorf("%s: %s", p.Metric, p.Text)
-		}
-	}
+	lint(t, m)
 }
 
 // TestTopicsAreBounded: a topic past the bound is counted with the rest.

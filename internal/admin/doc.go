@@ -10,11 +10,12 @@
 //  1. Nothing here knows the rest of the broker: what is counted is told to Metrics, what is looked at comes from a function.
 //  2. Metrics are a registry of their own, so that two brokers in one process do not share figures.
 //  3. Counting is cheap: no lock and no allocation once a key, topic or code was seen.
-//  4. Labels are bounded: past topicsMax topics (and partitionsMax partitions) the rest are counted as one.
+//  4. Labels are bounded: past topicsMax topics (and partitionsMax partitions) the rest are counted as one. Of groups, those past groupsMax
+//     and GroupPartitionsMax are only counted, and are in sums.
 //  5. Names are ottla_*; those of kafka_* repeat what dashboards made for Kafka (Strimzi's, kafka_exporter's) ask for.
 //
 // Metrics may be told things by any goroutine. Serve runs in the caller's goroutine until Close.
 //
 // Files in reading order: admin.go (the HTTP server), metrics.go (what is counted), durations.go (histograms), topics.go (by topic),
-// figures.go (what is looked at).
+// figures.go (what is looked at), groups.go (consumer groups).
 package admin

@@ -21,6 +21,7 @@ type Figures struct {
 	Cleaner                             CleanerFigures
 	Topics                              []TopicFigures
 	Logs                                []LogFigures
+	Groups                              GroupsFigures
 }
 
 // CleanerFigures are compaction's since the start.
@@ -45,6 +46,8 @@ type LogFigures struct {
 	Partition int32
 	Bytes     int64
 	Segments  int // 0: not known, as its files are not open
+	// Start is its first offset, and End the one after the last that consumers may read.
+	Start, End int64
 }
 
 // looker collects Figures.
@@ -95,6 +98,7 @@ func (l *looker) Collect(ch chan<- prometheus.Metric) {
 	count("kafka_server_brokertopicmetrics_failedproducerequests_total", "Failures in produce responses.", t.failedProduce.Load())
 	count("kafka_server_brokertopicmetrics_failedfetchrequests_total", "Failures in fetch responses.", t.failedFetch.Load())
 	l.collectTopics(ch, f)
+	collectGroups(ch, &f.Groups)
 }
 
 func (l *looker) collectCleaner(send func(kind prometheus.ValueType, name, help string, value float64), c CleanerFigures) {
@@ -127,8 +131,14 @@ var (
 	topicPartitions = topicDesc("kafka_topic_partitions", "Partitions of a topic.")
 	topicSegments   = topicDesc("ottla_topic_segments", "Segments of a topic's open partitions on this node.")
 	topicSize       = topicDesc("ottla_topic_log_size_bytes", "Bytes of a topic's segments on this node.")
-	logSize         = prometheus.NewDesc("kafka_log_log_size", "Bytes of a partition's segments on this node.", []string{"topic", "partition"}, nil)
+	logSize         = partitionDesc("kafka_log_log_size", "Bytes of a partition's segments on this node.")
+	logEnd          = partitionDesc("kafka_topic_partition_current_offset", "Offset after the last record that consumers may read.")
+	logStart        = partitionDesc("kafka_topic_partition_oldest_offset", "Offset of the first record.")
 )
+
+func partitionDesc(name, help string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, []string{"topic", "partition"}, nil)
+}
 
 // collectTopics sends what there is by topic and by partition, up to the bounds.
 func (l *looker) collectTopics(ch chan<- prometheus.Metric, f Figures) {
@@ -151,7 +161,10 @@ func (l *looker) collectTopics(ch chan<- prometheus.Metric, f Figures) {
 		sizes[name] += p.Bytes
 		segments[name] += p.Segments
 		if i < partitionsMax {
-			ch <- prometheus.MustNewConstMetric(logSize, prometheus.GaugeValue, float64(p.Bytes), p.Topic, strconv.Itoa(int(p.Partition)))
+			index := strconv.Itoa(int(p.Partition))
+			ch <- prometheus.MustNewConstMetric(logSize, prometheus.GaugeValue, float64(p.Bytes), p.Topic, index)
+			ch <- prometheus.MustNewConstMetric(logStart, prometheus.GaugeValue, float64(p.Start), p.Topic, index)
+			ch <- prometheus.MustNewConstMetric(logEnd, prometheus.GaugeValue, float64(p.End), p.Topic, index)
 		}
 	}
 	for _, name := range order {

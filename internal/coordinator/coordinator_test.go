@@ -10,7 +10,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
-	"github.com/ottla-io/ottla/internal/cluster/meta"
 	"github.com/ottla-io/ottla/internal/coordinator/group"
 	"github.com/ottla-io/ottla/internal/partition"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
@@ -34,13 +33,7 @@ func TestPartitionFor(t *testing.T) {
 // topicOf makes a topic whose offsets are committed.
 func (n *node) topicOf(t testing.TB, name string) {
 	t.Helper()
-	results, err := n.broker.CreateTopics(t.Context(), []meta.NewTopic{{Name: name, Partitions: 1, ReplicationFactor: 1}}, false)
-	if err == nil {
-		err = results[0].Err
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	n.topicWide(t, name, 1)
 }
 
 // eventually asks for a committed offset until the shard is loaded.

@@ -13,7 +13,7 @@ type counts struct {
 	groups  map[string]*groupCounts
 	most    int   // how many groups may have counts before those that are gone are looked for
 	refused int64 // requests to commit of which some offset was refused
-	expired int64 // offsets
+	removed int64 // offsets that expired or were deleted
 }
 
 // groupCounts are those of one group.
@@ -56,26 +56,23 @@ func (s *shard) forgetLocked() {
 
 // countLocked counts what a step did that was written.
 func (s *shard) countLocked(in group.Input, effects group.Effects) {
-	switch in := in.(type) {
-	case group.Commit:
+	if in, ok := in.(group.Commit); ok {
 		for _, r := range effects.Replies {
 			if result, ok := r.Result.(group.CommitResult); ok && r.Token == in.Token {
 				s.committedLocked(in.Group, result)
 			}
 		}
-	case group.Tick:
-		for _, r := range effects.Records {
-			if e, err := record.Decode(r.Key, r.Value); err == nil && isTombstone(e) {
-				s.mu.counts.expired++
+	}
+	for _, r := range effects.Records {
+		if len(r.Value) > 0 {
+			continue
+		}
+		if e, err := record.Decode(r.Key, nil); err == nil {
+			if _, ok := e.(record.Offset); ok {
+				s.mu.counts.removed++
 			}
 		}
 	}
-}
-
-// isTombstone reports whether e removes an offset.
-func isTombstone(e record.Entry) bool {
-	offset, ok := e.(record.Offset)
-	return ok && offset.Value == nil
 }
 
 func (s *shard) committedLocked(groupID string, result group.CommitResult) {

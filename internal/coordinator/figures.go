@@ -18,8 +18,9 @@ type Figures struct {
 	Loading, Failed int
 	// Offsets is how many are committed, of partitions that this node hosts; Unlisted of these are in the sums only.
 	Offsets, Unlisted int
-	// CommitsRefused are requests since the start of which some offset was refused; OffsetsExpired are offsets.
-	CommitsRefused, OffsetsExpired int64
+	// CommitsRefused are requests since the start of which some offset was refused; OffsetsRemoved are offsets that expired or were deleted,
+	// alone, with their group or with their topic.
+	CommitsRefused, OffsetsRemoved int64
 }
 
 // GroupFigures are a group's. Its topics are those that this node hosts.
@@ -73,9 +74,9 @@ func (c *Coordinator) Figures(most int) Figures {
 	defer c.stamps.end()
 	f := figuring{c: c, now: c.opts.Now(), partitionsLeft: most, topicsLeft: most}
 	for _, s := range t.shards {
-		state, refused, expired := s.figures()
+		state, refused, removed := s.figures()
 		f.CommitsRefused += refused
-		f.OffsetsExpired += expired
+		f.OffsetsRemoved += removed
 		switch state {
 		case loading:
 			f.Loading++

@@ -27,7 +27,7 @@ func (defaults) Resolve(configs map[string]string) partition.Options {
 			RetentionBytes: -1, RetentionAge: -1,
 		},
 		MaxMessageBytes: 1 << 20, TimestampBefore: math.MaxInt64, TimestampAfter: math.MaxInt64,
-		Compression: batch.CodecProducer, Compact: configs["cleanup.policy"] == "compact", MinISR: 1,
+		Compression: batch.CodecProducer, Compact: configs["cleanup.policy"] == "compact", Delete: configs["cleanup.policy"] != "compact", MinISR: 1,
 	}
 }
 

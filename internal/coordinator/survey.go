@@ -61,8 +61,8 @@ func (s *shard) surveySome(into []surveyed, ids []string) (chunk []surveyed, n i
 }
 
 // figures are the shard's own.
-func (s *shard) figures() (state state, refused, expired int64) {
+func (s *shard) figures() (state state, refused, removed int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.mu.state, s.mu.counts.refused, s.mu.counts.expired
+	return s.mu.state, s.mu.counts.refused, s.mu.counts.removed
 }

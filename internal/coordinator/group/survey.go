@@ -9,9 +9,8 @@ import (
 
 // Surveyed is what metrics show of a group.
 type Surveyed struct {
-	// State and Type are Kafka's words, as in Listed.
-	Group, State, Type, ProtocolType string
-	Members                          int
+	Listed
+	Members int
 	// Topics are where it has committed, by name.
 	Topics []SurveyedTopic
 }
@@ -41,12 +40,23 @@ func (m *Machine) Survey(id string) (Surveyed, bool) {
 	if g == nil {
 		return Surveyed{}, false
 	}
-	s := Surveyed{Group: id, State: "Empty", Type: "classic"}
-	switch {
-	case g.consumer != nil:
-		s.State, s.Type, s.ProtocolType = g.consumer.state(), "consumer", "consumer"
-	case g.classic != nil:
-		s.State, s.ProtocolType = g.classic.state(), g.classic.protocolType()
-	}
+	s := Surveyed{Listed: g.listed(), Topics: g.offsets.survey()}
 	return s, true
+}
+
+// survey copies what metrics show of the offsets.
+func (o *offsets) survey() []SurveyedTopic {
+	all := make([]SurveyedOffset, 0, o.count)
+	var topics []SurveyedTopic
+	from := 0
+	for i, r := range o.runs {
+		for j := range r.list {
+			all = append(all, SurveyedOffset{r.list[j].part, r.list[j].offset})
+		}
+		if i+1 == len(o.runs) || o.runs[i+1].topic != r.topic {
+			topics = append(topics, SurveyedTopic{r.topic, all[from:len(all):len(all)]})
+			from = len(all)
+		}
+	}
+	return topics
 }
