@@ -163,7 +163,11 @@ func (m *Machine) shared(name string, extra more) *more {
 // insert puts c at i, with room for little more than there is: most groups stay as they are.
 func (r *run) insert(i int, c committed) {
 	if n := len(r.list); n == cap(r.list) {
-		grown := make([]committed, n, min(max(n+n/2, n+1), runSize))
+		room := n + max(n/2, 1)
+		if n < runSize {
+			room = min(room, runSize) // there may be more only where partitions are negative, in a log that nobody should have written
+		}
+		grown := make([]committed, n, room)
 		copy(grown, r.list)
 		r.list = grown
 	}
