@@ -89,11 +89,12 @@ type ClassicOptions struct {
 
 // ConsumerOptions are about the next generation; groups may override some (see Machine.consumerOptions).
 type ConsumerOptions struct {
-	Session, MinSession, MaxSession       time.Duration // group.consumer.session.timeout.ms and its bounds
-	Heartbeat, MinHeartbeat, MaxHeartbeat time.Duration // group.consumer.heartbeat.interval.ms and its bounds
-	MaxSize                               int           // group.consumer.max.size
-	Assignors                             []string      // group.consumer.assignors
-	RegexRefresh                          time.Duration // group.consumer.regex.refresh.interval.ms
-	AssignmentInterval                    time.Duration // group.consumer.assignment.interval.ms
-	Upgrade, Downgrade                    bool          // group.consumer.migration.policy
+	Session, MinSession, MaxSession              time.Duration // group.consumer.session.timeout.ms and its bounds
+	Heartbeat, MinHeartbeat, MaxHeartbeat        time.Duration // group.consumer.heartbeat.interval.ms and its bounds
+	MaxSize                                      int           // group.consumer.max.size
+	Assignors                                    []string      // group.consumer.assignors
+	RegexRefresh                                 time.Duration // group.consumer.regex.refresh.interval.ms
+	AssignmentInterval                           time.Duration // group.consumer.assignment.interval.ms, and its bounds
+	MinAssignmentInterval, MaxAssignmentInterval time.Duration
+	Upgrade, Downgrade                           bool // group.consumer.migration.policy
 }

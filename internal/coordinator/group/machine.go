@@ -18,6 +18,7 @@ type Machine struct {
 	// topics are those that some group has offsets of.
 	topics map[string]*topicUse
 	timers timers
+	follow follows // what next-generation groups look at
 	// applied is the end of the newest record, and removed that of the newest tombstone.
 	applied, removed batch.Offset
 	live             bool // Loaded
@@ -97,7 +98,7 @@ func (m *Machine) tick(now time.Time) {
 			return
 		case classicJoin, classicSync, classicSession, classicPending:
 			m.classicTimer(now, t)
-		case consumerSession, consumerRebalance, consumerAssign, consumerRegex:
+		case consumerSession, consumerRebalance:
 			m.consumerTimer(now, t)
 		}
 	}
@@ -118,7 +119,7 @@ func (m *Machine) newImage(now time.Time, image *meta.Image) {
 	old := m.image
 	m.image = image
 	m.offsetImage(now, old)
-	m.consumerImage(now, old)
+	m.consumerImage(old)
 }
 
 // Apply takes in a record at offset, whose batch has that timestamp (ms): a live one right after the Step that made it was appended, and

@@ -24,8 +24,6 @@ const (
 	classicPending // a member id that was given out (KIP-394) is forgotten
 	consumerSession
 	consumerRebalance // a member has to have given up what it was told to
-	consumerAssign    // the least time between two assignments has passed
-	consumerRegex
 )
 
 // timers are the times to come, earliest first; of one time, in the order in which they were set.
