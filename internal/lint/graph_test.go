@@ -38,7 +38,7 @@ var graph = []struct{ name, kind, imports string }{
 	{"broker", shell, "cluster/controller cluster/cow cluster/meta partition protocol/batch protocol/topic storage/journal storage/log storage/vfs"},
 	{"coordinator/record", machine, "protocol/batch protocol/topic"},
 	{"coordinator/assignor", machine, "protocol/topic"},
-	{"coordinator/group", machine, "cluster/meta coordinator/record protocol/batch protocol/topic"},
+	{"coordinator/group", machine, "cluster/meta coordinator/assignor coordinator/record protocol/batch protocol/topic"},
 	{"coordinator", shell, "cluster/meta coordinator/group coordinator/record partition protocol/batch protocol/topic"},
 	{"setting", shell, ""},
 	{"api", shell, "broker cluster/meta partition protocol/batch protocol/topic protocol/wire setting storage/log"},

@@ -1,26 +1,71 @@
 package group
 
-// assign is the target assignment of members, by their order.
+import (
+	"maps"
+	"slices"
+
+	"github.com/ottla-io/ottla/internal/cluster/meta"
+	"github.com/ottla-io/ottla/internal/coordinator/assignor"
+	"github.com/ottla-io/ottla/internal/coordinator/record"
+)
+
+// assign is the target assignment of members, in their order, by the assignor that most of them ask for.
 func (ch *consumerChange) assign(members []*consumerMember) []partitions {
-	targets := make([][]assignedPartition, len(members))
-	for _, t := range ch.subscribedTopics() {
-		var who []int
-		for i, m := range members {
-			for _, id := range ch.topicIDs(m) {
-				if id == t.ID {
-					who = append(who, i)
-					break
-				}
-			}
-		}
-		for p := range t.Partitions {
-			i := who[p%len(who)]
-			targets[i] = append(targets[i], assignedPartition{topicPartition{t.ID, int32(p)}, 0})
+	topics := ch.subscribedTopics()
+	in := assignor.Input{Members: make([]assignor.Member, 0, len(members)), Topics: make([]assignor.Topic, 0, len(topics))}
+	racks := false
+	for _, m := range members {
+		ids := ch.topicIDs(m)
+		slices.SortFunc(ids, compareIDs)
+		in.Members = append(in.Members, assignor.Member{
+			ID: m.id, InstanceID: m.info.InstanceID, Rack: m.info.RackID, Topics: slices.Compact(ids), Owned: ch.targetOf(m.id).byTopic(),
+		})
+		racks = racks || m.info.RackID != nil
+	}
+	for _, t := range topics {
+		in.Topics = append(in.Topics, assignor.Topic{
+			ID: t.ID, Partitions: int32(len(t.Partitions)), Racks: ch.m.follow.topicRacks(t, racks),
+		})
+	}
+	assign := assignor.Uniform
+	if ch.assignor() == assignor.RangeName {
+		assign = assignor.Range
+	}
+	targets := make([]partitions, 0, len(members))
+	for _, t := range assign(in) {
+		targets = append(targets, targetOf(t))
+	}
+	return targets
+}
+
+// topicRacks is the racks of each partition's replicas, or nil where nobody needs them.
+func (f *follows) topicRacks(t *meta.Topic, needed bool) [][]string {
+	if !needed || len(f.racks) == 0 {
+		return nil
+	}
+	racks := make([][]string, len(t.Partitions))
+	for i := range t.Partitions {
+		racks[i] = f.partitionRacks(&t.Partitions[i])
+	}
+	return racks
+}
+
+// byTopic is the set as assignors take it.
+func (ps partitions) byTopic() assignor.Partitions {
+	by := make(assignor.Partitions, len(ps))
+	for _, t := range ps {
+		by[t.Topic] = t.Partitions
+	}
+	return by
+}
+
+// targetOf is what an assignor gave as a set.
+func targetOf(by assignor.Partitions) partitions {
+	set := make(partitions, 0, len(by))
+	for _, id := range slices.SortedFunc(maps.Keys(by), compareIDs) {
+		if len(by[id]) > 0 {
+			set = append(set, record.TopicPartitions{Topic: id, Partitions: by[id]})
 		}
 	}
-	out := make([]partitions, len(members))
-	for i, t := range targets {
-		out[i] = partitionsOf(t, false)
-	}
-	return out
+	return set
 }

@@ -60,6 +60,6 @@ func (m *Machine) fence(now time.Time, g *group, reason, detail string, members 
 	}
 	ch.refresh(true, reason, detail)
 	if len(members) == len(g.consumer.members) { // there is nobody to compute an assignment for
-		ch.emitTargetEpoch()
+		ch.emitTargetEpoch(0) // nor is there a time that the next one has to wait for
 	}
 }

@@ -29,13 +29,13 @@ func (ch *consumerChange) retarget() {
 			ch.m.emit(record.TargetAssignment{Group: ch.group, Member: id, Value: &record.TargetAssignmentValue{Topics: target}})
 		}
 	}
-	ch.emitTargetEpoch()
+	ch.emitTargetEpoch(ch.now.UnixMilli())
 }
 
-// emitTargetEpoch says that the target assignment is that of the group's epoch.
-func (ch *consumerChange) emitTargetEpoch() {
+// emitTargetEpoch says that the target assignment is that of the group's epoch, computed at a time in ms; 0: not at any.
+func (ch *consumerChange) emitTargetEpoch(at int64) {
 	ch.targetEpoch = ch.epoch
-	ch.m.emit(record.TargetEpoch{Group: ch.group, Value: &record.TargetEpochValue{Epoch: ch.epoch, Timestamp: ch.now.UnixMilli()}})
+	ch.m.emit(record.TargetEpoch{Group: ch.group, Value: &record.TargetEpochValue{Epoch: ch.epoch, Timestamp: at}})
 }
 
 // mayRetarget reports whether group.consumer.assignment.interval.ms has passed. A time in the future, of a clock that was set back, does not count.

@@ -18,7 +18,7 @@ func (ch *consumerChange) update(base *consumerMember) (resubscribe bool, err er
 			return false, err
 		}
 	}
-	if len(ch.gone) > 0 || next.epoch != base.epoch { // it takes the place of another, with what that had
+	if len(ch.gone) > 0 { // it takes the place of another, with what that had
 		if t := ch.target[next.id]; t != nil {
 			ch.m.emit(record.TargetAssignment{Group: ch.group, Member: next.id, Value: &record.TargetAssignmentValue{Topics: t}})
 		}

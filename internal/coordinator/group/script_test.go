@@ -50,6 +50,7 @@ type logged struct {
 // scriptLines reads the lines of an input; in has its plain fields already.
 var scriptLines = map[string]func(t *testing.T, in any, lines []string) any{
 	"commit": commitLines, "fetch": fetchLines, "deleteoffsets": deleteOffsetsLines,
+	"consumerheartbeat": ownedLines,
 }
 
 // scriptInputs are the inputs by name.
