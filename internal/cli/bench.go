@@ -14,6 +14,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/ottla-io/ottla/internal/cli/session"
 )
 
 func (a *app) benchCommand() *cobra.Command {
@@ -41,7 +43,7 @@ func (a *app) benchProduce() *cobra.Command {
 		Use: "produce", Short: "write records of random bytes as fast as the broker takes them", Args: cobra.NoArgs,
 		Example: "  ottla bench produce --clients 4 --size 1024 --acks all\n  ottla bench produce --rate 1000 --linger 0",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.untilInterrupt(cmd.Context(), func(ctx context.Context) error { return a.runBenchProduce(ctx, f) })
+			return a.UntilInterrupt(cmd.Context(), func(ctx context.Context) error { return a.runBenchProduce(ctx, f) })
 		},
 	}
 	flags := cmd.Flags()
@@ -61,7 +63,7 @@ func (a *app) benchProduce() *cobra.Command {
 
 func (a *app) runBenchProduce(ctx context.Context, f benchFlags) error {
 	if f.clients < 1 || f.size < 0 || f.duration <= 0 || f.rate < 0 {
-		return usagef("--clients must be at least 1, --size and --rate at least 0, --duration more than 0")
+		return session.Usagef("--clients must be at least 1, --size and --rate at least 0, --duration more than 0")
 	}
 	opts, err := producerOptions(f.compression, f.acks, -1)
 	if err != nil {
@@ -79,7 +81,7 @@ func (a *app) runBenchProduce(ctx context.Context, f benchFlags) error {
 		}
 	}()
 	for range f.clients {
-		client, err := a.client(ctx, opts...)
+		client, err := a.Client(ctx, opts...)
 		if err != nil {
 			return err
 		}
@@ -100,12 +102,12 @@ func (a *app) runBenchProduce(ctx context.Context, f benchFlags) error {
 }
 
 func (a *app) ensureTopic(ctx context.Context, f benchFlags) error {
-	return a.admin(ctx, func(ctx context.Context, admin *kadm.Client) error {
+	return a.Admin(ctx, func(ctx context.Context, admin *kadm.Client) error {
 		r, err := admin.CreateTopic(ctx, f.partitions, -1, nil, f.topic)
 		if errors.Is(err, kerr.TopicAlreadyExists) {
 			return nil
 		}
-		return topicError(f.topic, err, r.ErrMessage)
+		return session.TopicError(f.topic, err, r.ErrMessage)
 	})
 }
 
@@ -194,7 +196,7 @@ func (a *app) benchConsume() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "consume", Short: "read a topic from its start as fast as the broker gives it", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.untilInterrupt(cmd.Context(), func(ctx context.Context) error { return a.runBenchConsume(ctx, f) })
+			return a.UntilInterrupt(cmd.Context(), func(ctx context.Context) error { return a.runBenchConsume(ctx, f) })
 		},
 	}
 	cmd.Flags().StringVarP(&f.topic, "topic", "t", "ottla-bench", "topic")
@@ -205,10 +207,14 @@ func (a *app) benchConsume() *cobra.Command {
 
 func (a *app) runBenchConsume(ctx context.Context, f benchFlags) error {
 	var there int64
-	err := a.admin(ctx, func(ctx context.Context, admin *kadm.Client) error {
-		where, err := findLimits(ctx, admin, []string{f.topic}, place{kind: atStart}, -1, consumeFlags{untilEnd: true})
-		for _, l := range where[f.topic] {
-			there += l.to - l.from
+	err := a.Admin(ctx, func(ctx context.Context, admin *kadm.Client) error {
+		starts, err := session.ResolvePlace(ctx, admin, session.Place{Kind: session.AtStart}, f.topic, nil)
+		if err != nil {
+			return err
+		}
+		ends, err := session.ResolvePlace(ctx, admin, session.Place{Kind: session.AtEnd}, f.topic, nil)
+		for p, end := range ends {
+			there += end - starts[p]
 		}
 		return err
 	})
@@ -218,7 +224,7 @@ func (a *app) runBenchConsume(ctx context.Context, f benchFlags) error {
 	if f.records == 0 || f.records > there {
 		f.records = there
 	}
-	client, err := a.client(ctx, kgo.ConsumeTopics(f.topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+	client, err := a.Client(ctx, kgo.ConsumeTopics(f.topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchMaxBytes(64<<20), kgo.FetchMaxPartitionBytes(16<<20))
 	if err != nil {
 		return err
@@ -246,7 +252,7 @@ func (a *app) runBenchConsume(ctx context.Context, f benchFlags) error {
 
 // watchBench prints a line a second until the function it returns is called.
 func (a *app) watchBench(r *benchRun) (stop func()) {
-	if a.output == "json" {
+	if a.Output == "json" {
 		return func() {}
 	}
 	quit, done := make(chan struct{}), make(chan struct{})
@@ -259,7 +265,7 @@ func (a *app) watchBench(r *benchRun) (stop func()) {
 			select {
 			case <-tick.C:
 				n, b := r.records.Load(), r.bytes.Load()
-				fmt.Fprintf(a.errOut, "%12s records/s  %10s/s\n", humanize.Comma(n-records), size(b-bytes))
+				fmt.Fprintf(a.ErrOut, "%12s records/s  %10s/s\n", humanize.Comma(n-records), session.Size(b-bytes))
 				records, bytes = n, b
 			case <-quit:
 				return

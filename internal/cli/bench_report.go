@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+
+	"github.com/ottla-io/ottla/internal/cli/session"
 )
 
 // histogram counts durations in buckets that are 2 % wide, from 1 us up. It may be added to by any goroutine.
@@ -72,13 +74,13 @@ func (a *app) report(verb string, r *benchRun) error {
 			fmt.Fprintf(&latencies, "  %s %.2f ms", p.name, ms)
 		}
 	}
-	if a.output == "json" {
-		return a.printJSON(rep)
+	if a.Output == "json" {
+		return a.PrintJSON(rep)
 	}
-	fmt.Fprintf(a.out, "%s %s (%s) in %.2f s: %s records/s, %s/s\n", verb, plural(rep.Records, "record"), size(rep.Bytes), took,
-		humanize.Comma(int64(rep.RecordsSec)), size(int64(rep.BytesSec)))
+	fmt.Fprintf(a.Out, "%s %s (%s) in %.2f s: %s records/s, %s/s\n", verb, session.Plural(rep.Records, "record"), session.Size(rep.Bytes), took,
+		humanize.Comma(int64(rep.RecordsSec)), session.Size(int64(rep.BytesSec)))
 	if latencies.Len() > 0 {
-		fmt.Fprintf(a.out, "latency%s\n", latencies.String())
+		fmt.Fprintf(a.Out, "latency%s\n", latencies.String())
 	}
 	return nil
 }

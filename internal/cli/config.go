@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/ottla-io/ottla/internal/cli/session"
 	"github.com/ottla-io/ottla/internal/config"
 )
 
@@ -39,11 +40,11 @@ func parseResource(args []string) (resource, []string, error) {
 	case args[0] == "broker":
 		id, err := strconv.ParseInt(args[1], 10, 32)
 		if err != nil {
-			return resource{}, nil, usagef("broker %s: must be a node id, a number", args[1])
+			return resource{}, nil, session.Usagef("broker %s: must be a node id, a number", args[1])
 		}
 		return resource{broker: []int32{int32(id)}}, args[2:], nil
 	}
-	return resource{}, nil, usagef("must begin with topic NAME, broker ID or brokers")
+	return resource{}, nil, session.Usagef("must begin with topic NAME, broker ID or brokers")
 }
 
 func (a *app) completeResource(keys func(string) string) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -52,7 +53,7 @@ func (a *app) completeResource(keys func(string) string) func(*cobra.Command, []
 		case len(args) == 0:
 			return []string{"topic", "broker", "brokers"}, cobra.ShellCompDirectiveNoFileComp
 		case len(args) == 1 && args[0] == "topic":
-			return a.completeTopics(cmd, nil, prefix)
+			return a.CompleteTopics(cmd, nil, prefix)
 		case len(args) == 1 && args[0] == "broker":
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -86,7 +87,7 @@ func (a *app) configGet() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.admin(cmd.Context(), func(ctx context.Context, admin *kadm.Client) error {
+			return a.Admin(cmd.Context(), func(ctx context.Context, admin *kadm.Client) error {
 				configs, err := r.describe(ctx, admin)
 				if err != nil {
 					return err
@@ -133,9 +134,9 @@ func (r resource) orMissing(ctx context.Context, admin *kadm.Client, err error) 
 
 func (r resource) wrap(err error, message string) error {
 	if r.topic != "" {
-		return topicError(r.topic, err, message)
+		return session.TopicError(r.topic, err, message)
 	}
-	return detailed(err, message)
+	return session.Detailed(err, message)
 }
 
 var sources = map[kmsg.ConfigSource]string{
@@ -147,7 +148,7 @@ var sources = map[kmsg.ConfigSource]string{
 func (a *app) printConfigs(r resource, configs []kadm.Config, keys []string, all bool) error {
 	slices.SortFunc(configs, func(x, y kadm.Config) int { return strings.Compare(x.Key, y.Key) })
 	rows := []configRow{}
-	t := newTable("KEY", "VALUE", "SET BY")
+	t := session.NewTable("KEY", "VALUE", "SET BY")
 	for _, c := range configs {
 		if len(keys) > 0 && !slices.Contains(keys, c.Key) || len(keys) == 0 && !all && c.Source == kmsg.ConfigSourceDefaultConfig {
 			continue
@@ -157,18 +158,18 @@ func (a *app) printConfigs(r resource, configs []kadm.Config, keys []string, all
 		if c.Sensitive {
 			text = "[hidden]"
 		}
-		t.row(c.Key, text, sources[c.Source])
+		t.Row(c.Key, text, sources[c.Source])
 	}
 	for _, key := range keys {
 		if !slices.ContainsFunc(rows, func(r configRow) bool { return r.Key == key }) {
 			return unknownKey(key)
 		}
 	}
-	if len(rows) == 0 && a.output != "json" {
-		fmt.Fprintln(a.errOut, r.nothingSet())
+	if len(rows) == 0 && a.Output != "json" {
+		fmt.Fprintln(a.ErrOut, r.nothingSet())
 		return nil
 	}
-	return a.print(rows, t)
+	return a.Print(rows, t)
 }
 
 // nothingSet says that config get has nothing to show, and where to look.
@@ -220,12 +221,12 @@ func (a *app) altering(changes func(args []string) ([]kadm.AlterConfig, error)) 
 
 func (a *app) alter(ctx context.Context, r resource, changes []kadm.AlterConfig) error {
 	if len(changes) == 0 {
-		return usagef("nothing to change; name a key")
+		return session.Usagef("nothing to change; name a key")
 	}
 	if r.topic != "" {
 		return a.alterTopics(ctx, changes, r.topic)
 	}
-	return a.admin(ctx, func(ctx context.Context, admin *kadm.Client) error {
+	return a.Admin(ctx, func(ctx context.Context, admin *kadm.Client) error {
 		responses, err := admin.AlterBrokerConfigs(ctx, changes, r.broker...)
 		if err != nil {
 			return r.orMissing(ctx, admin, err)
@@ -237,7 +238,7 @@ func (a *app) alter(ctx context.Context, r resource, changes []kadm.AlterConfig)
 			}
 		}
 		if len(problems) == 0 {
-			a.say("changed %s", plural(len(changes), "setting"))
+			a.Say("changed %s", session.Plural(len(changes), "setting"))
 		}
 		return errors.Join(problems...)
 	})
@@ -266,11 +267,11 @@ func (a *app) configExplain() *cobra.Command {
 				}
 				all = append(all, some...)
 			}
-			if a.output == "json" {
-				return a.printJSON(all)
+			if a.Output == "json" {
+				return a.PrintJSON(all)
 			}
 			for _, e := range all {
-				fmt.Fprint(a.out, e)
+				fmt.Fprint(a.Out, e)
 			}
 			return nil
 		},

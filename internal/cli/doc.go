@@ -11,6 +11,7 @@
 // A command runs in Main's goroutine; what it starts ends before it returns. An interrupt cancels the context of the command:
 // consume and produce --follow then end well, start stops its broker.
 //
-// Files in reading order: main.go (Main, exit codes), client.go and errors.go (the Kafka client, its errors in words), print.go
-// (tables and JSON), topic*.go, produce*.go, consume*.go, config.go, logfile.go (offline; what it does is in cli/logfile), bench*.go, start*.go, complete.go.
+// What the commands share is in cli/session; consume and group are in cli/consume, log's work in cli/logfile.
+//
+// Files in reading order: main.go (Main, exit codes), topic*.go, produce*.go, config.go, logfile.go, bench*.go, start*.go, complete.go.
 package cli

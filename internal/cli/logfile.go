@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ottla-io/ottla/internal/cli/logfile"
+	"github.com/ottla-io/ottla/internal/cli/session"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 )
 
@@ -25,10 +26,10 @@ func (a *app) logDump() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.output == "json" {
+			if a.Output == "json" {
 				opts.JSON = jsonOfRecord
 			}
-			return logfile.Dump(a.out, files, opts)
+			return logfile.Dump(a.Out, files, opts)
 		},
 	}
 	cmd.Flags().BoolVarP(&opts.Records, "records", "r", false, "print the records too")
@@ -56,19 +57,19 @@ func (a *app) verify(files []string) error {
 	if err != nil {
 		return err
 	}
-	if a.output == "json" {
-		if err := a.printJSON(v); err != nil {
+	if a.Output == "json" {
+		if err := a.PrintJSON(v); err != nil {
 			return err
 		}
 	} else {
 		for _, p := range v.Problems {
-			fmt.Fprintln(a.out, p)
+			fmt.Fprintln(a.Out, p)
 		}
-		fmt.Fprintf(a.out, "%s, %s, %s, %s, %s\n", plural(v.Files, "file"), size(v.Bytes), counted(v.Batches, "batch", "batches"),
-			plural(v.Records, "record"), counted(v.Entries, "index entry", "index entries"))
+		fmt.Fprintf(a.Out, "%s, %s, %s, %s, %s\n", session.Plural(v.Files, "file"), session.Size(v.Bytes), session.Counted(v.Batches, "batch", "batches"),
+			session.Plural(v.Records, "record"), session.Counted(v.Entries, "index entry", "index entries"))
 	}
 	if len(v.Problems) > 0 {
-		return fmt.Errorf("%s found; a broker that starts after a crash cuts off a torn end and makes the indexes anew, but repairs no batch", plural(len(v.Problems), "problem"))
+		return fmt.Errorf("%s found; a broker that starts after a crash cuts off a torn end and makes the indexes anew, but repairs no batch", session.Plural(len(v.Problems), "problem"))
 	}
 	return nil
 }
@@ -76,12 +77,12 @@ func (a *app) verify(files []string) error {
 // jsonOfRecord is a record as consume -o json shows it.
 func jsonOfRecord(r batch.Record) any {
 	offset := int64(r.Offset)
-	j := jsonRecord{Offset: &offset, Timestamp: time.UnixMilli(r.Timestamp).UTC().Format(timestampLayout)}
-	j.Key, j.KeyBase64 = textOrBase64(r.Key)
-	j.Value, j.ValueBase64 = textOrBase64(r.Value)
+	j := session.JSONRecord{Offset: &offset, Timestamp: time.UnixMilli(r.Timestamp).UTC().Format(session.TimestampLayout)}
+	j.Key, j.KeyBase64 = session.TextOrBase64(r.Key)
+	j.Value, j.ValueBase64 = session.TextOrBase64(r.Value)
 	for key, value := range r.Headers.All() {
-		text, encoded := textOrBase64(value)
-		j.Headers = append(j.Headers, jsonHeader{string(key), text, encoded})
+		text, encoded := session.TextOrBase64(value)
+		j.Headers = append(j.Headers, session.JSONHeader{Key: string(key), Value: text, ValueBase64: encoded})
 	}
 	return j
 }

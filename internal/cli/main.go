@@ -13,6 +13,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ottla-io/ottla/internal/cli/consume"
+	"github.com/ottla-io/ottla/internal/cli/session"
 )
 
 // The exit codes.
@@ -22,22 +25,11 @@ const (
 	exitUsage  = 2
 )
 
-// usageError says that a command was called wrongly.
-type usageError struct{ error }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
 // app is what all commands share.
 type app struct {
-	self        string // what this program was called as
-	stdin       io.Reader
-	out, errOut io.Writer
-	environ     []string
-	interrupt   <-chan os.Signal
-
-	brokers string
-	output  string
-	timeout time.Duration
+	*session.Session
+	self    string // what this program was called as
+	environ []string
 }
 
 // Main runs the command line args, the first of which is what the program was called as, and returns the exit code.
@@ -45,28 +37,28 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, environ []st
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
-	a := &app{self: args[0], stdin: stdin, out: stdout, errOut: stderr, environ: environ, interrupt: signals}
+	a := &app{&session.Session{Stdin: stdin, Out: stdout, ErrOut: stderr, Interrupt: signals}, args[0], environ}
 	return a.run(context.Background(), args[1:])
 }
 
 func (a *app) run(ctx context.Context, args []string) int {
-	out := &printer{w: a.out}
-	a.out = out
+	out := &session.Printer{W: a.Out}
+	a.Out = out
 	root := a.root()
 	root.SetArgs(args)
-	root.SetIn(a.stdin)
-	root.SetOut(a.out)
-	root.SetErr(a.errOut)
+	root.SetIn(a.Stdin)
+	root.SetOut(a.Out)
+	root.SetErr(a.ErrOut)
 	cmd, err := root.ExecuteContextC(ctx)
-	if err == nil && out.err != nil {
-		err = fmt.Errorf("the output is not complete: %w", out.err)
+	if err == nil && out.Err != nil {
+		err = fmt.Errorf("the output is not complete: %w", out.Err)
 	}
 	if err == nil {
 		return exitDone
 	}
-	fmt.Fprintf(a.errOut, "ottla: %s\n", oneLine(inWords(err, a.seeds())))
-	if usage := (usageError{}); errors.As(err, &usage) {
-		fmt.Fprintf(a.errOut, "see: %s --help\n", cmd.CommandPath())
+	fmt.Fprintf(a.ErrOut, "ottla: %s\n", oneLine(session.InWords(err, a.Seeds())))
+	if usage := (session.UsageError{}); errors.As(err, &usage) {
+		fmt.Fprintf(a.ErrOut, "see: %s --help\n", cmd.CommandPath())
 		return exitUsage
 	}
 	return exitFailed
@@ -89,17 +81,17 @@ func (a *app) root() *cobra.Command {
 		SuggestionsMinimumDistance: 2,
 	}
 	flags := root.PersistentFlags()
-	flags.StringVarP(&a.brokers, "brokers", "b", a.getenv("OTTLA_BROKERS", "127.0.0.1:9092"), "HOST:PORT of brokers, comma-separated (OTTLA_BROKERS)")
-	flags.StringVarP(&a.output, "output", "o", "table", "table or json")
-	flags.DurationVar(&a.timeout, "timeout", 15*time.Second, "how long to wait for the brokers")
+	flags.StringVarP(&a.Brokers, "brokers", "b", a.getenv("OTTLA_BROKERS", "127.0.0.1:9092"), "HOST:PORT of brokers, comma-separated (OTTLA_BROKERS)")
+	flags.StringVarP(&a.Output, "output", "o", "table", "table or json")
+	flags.DurationVar(&a.Timeout, "timeout", 15*time.Second, "how long to wait for the brokers")
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
-		if a.output != "table" && a.output != "json" {
-			return usagef("-o %s: must be table or json", a.output)
+		if a.Output != "table" && a.Output != "json" {
+			return session.Usagef("-o %s: must be table or json", a.Output)
 		}
 		return nil
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(a.startCommand(), a.topicCommand(), a.produceCommand(), a.consumeCommand(), a.configCommand(),
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return session.UsageError{Err: err} })
+	root.AddCommand(a.startCommand(), a.topicCommand(), a.produceCommand(), consume.Command(a.Session), group("group", "list, show, move and delete consumer groups", consume.GroupCommands(a.Session)...), a.configCommand(),
 		a.logCommand(), a.benchCommand(), a.versionCommand())
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	checkArgs(root)
@@ -111,7 +103,7 @@ func checkArgs(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			if check(cmd, args) != nil {
-				return usageError{argsError(cmd, args)}
+				return session.UsageError{Err: argsError(cmd, args)}
 			}
 			return nil
 		}
@@ -125,7 +117,7 @@ func checkArgs(cmd *cobra.Command) {
 func argsError(cmd *cobra.Command, args []string) error {
 	if !cmd.HasSubCommands() {
 		_, wants, _ := strings.Cut(cmd.Use, " ")
-		wrong := plural(len(args), "argument") + " do not fit"
+		wrong := session.Plural(len(args), "argument") + " do not fit"
 		switch {
 		case wants == "":
 			wrong = args[0] + ": takes no arguments"
@@ -161,26 +153,4 @@ func (a *app) getenv(name, def string) string {
 		}
 	}
 	return def
-}
-
-// untilInterrupt runs fn with a context that ends at the first interrupt. What fails only because of that is no failure.
-func (a *app) untilInterrupt(ctx context.Context, fn func(context.Context) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		select {
-		case <-a.interrupt:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	err := fn(ctx)
-	interrupted := errors.Is(err, context.Canceled) && ctx.Err() != nil
-	cancel()
-	<-watched
-	if interrupted {
-		return nil
-	}
-	return err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -15,6 +16,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/ottla-io/ottla/internal/cli/session"
 )
 
 // produceFlags are the flags of produce.
@@ -34,14 +37,14 @@ type produceFlags struct {
 func (a *app) produceCommand() *cobra.Command {
 	var f produceFlags
 	cmd := &cobra.Command{
-		Use: "produce TOPIC", Short: "write lines to a topic", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeOneTopic,
+		Use: "produce TOPIC", Short: "write lines to a topic", Args: cobra.ExactArgs(1), ValidArgsFunction: a.CompleteOneTopic,
 		Long: "Write each line of stdin, or of a file, to a topic as a record.",
 		Example: `  echo hello | ottla produce greetings
   ottla produce orders --key-separator : --headers source=import --file orders.txt
   ottla produce logs --file /var/log/syslog --follow
   ottla consume orders --json | ottla produce copy --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.untilInterrupt(cmd.Context(), func(ctx context.Context) error { return a.produce(ctx, args[0], f, cmd.Flags().Changed("key")) })
+			return a.UntilInterrupt(cmd.Context(), func(ctx context.Context) error { return a.produce(ctx, args[0], f, cmd.Flags().Changed("key")) })
 		},
 	}
 	flags := cmd.Flags()
@@ -55,20 +58,10 @@ func (a *app) produceCommand() *cobra.Command {
 	flags.StringVarP(&f.compression, "compression", "z", "none", "none, gzip, snappy, lz4 or zstd")
 	flags.StringVar(&f.acks, "acks", "all", "0, 1 or all: when a record counts as written")
 	flags.Int32VarP(&f.partition, "partition", "p", -1, "the partition; -1: by the key, or spread")
-	for name, values := range map[string][]string{"compression": slices.Sorted(keysOf(codecs)), "acks": {"0", "1", "all"}} {
+	for name, values := range map[string][]string{"compression": slices.Sorted(maps.Keys(codecs)), "acks": {"0", "1", "all"}} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
 	return cmd
-}
-
-func keysOf[V any](m map[string]V) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for key := range m {
-			if !yield(key) {
-				return
-			}
-		}
-	}
 }
 
 var codecs = map[string]kgo.CompressionCodec{
@@ -80,7 +73,7 @@ var codecs = map[string]kgo.CompressionCodec{
 func producerOptions(compression, acks string, partition int32) ([]kgo.Opt, error) {
 	codec, ok := codecs[compression]
 	if !ok {
-		return nil, usagef("--compression %s: must be one of %s", compression, strings.Join(slices.Sorted(keysOf(codecs)), ", "))
+		return nil, session.Usagef("--compression %s: must be one of %s", compression, strings.Join(slices.Sorted(maps.Keys(codecs)), ", "))
 	}
 	opts := []kgo.Opt{kgo.ProducerBatchCompression(codec), kgo.AllowAutoTopicCreation(), kgo.UnknownTopicRetries(2)}
 	switch acks {
@@ -91,7 +84,7 @@ func producerOptions(compression, acks string, partition int32) ([]kgo.Opt, erro
 	case "0":
 		opts = append(opts, kgo.RequiredAcks(kgo.NoAck()), kgo.DisableIdempotentWrite())
 	default:
-		return nil, usagef("--acks %s: must be 0, 1 or all", acks)
+		return nil, session.Usagef("--acks %s: must be 0, 1 or all", acks)
 	}
 	if partition >= 0 {
 		opts = append(opts, kgo.RecordPartitioner(kgo.ManualPartitioner()))
@@ -117,7 +110,7 @@ func (a *app) produce(ctx context.Context, topic string, f produceFlags, hasKey 
 	if err != nil {
 		return err
 	}
-	client, err := a.client(ctx, append(opts, kgo.DefaultProduceTopic(topic), kgo.ProducerBatchMaxBytes(limit))...)
+	client, err := a.Client(ctx, append(opts, kgo.DefaultProduceTopic(topic), kgo.ProducerBatchMaxBytes(limit))...)
 	if err != nil {
 		return err
 	}
@@ -141,7 +134,7 @@ const (
 // batchLimit is how many bytes a batch for topic may have: the topic's max.message.bytes, or Kafka's default while there is no topic.
 func (a *app) batchLimit(ctx context.Context, topic string) (limit int32, err error) {
 	limit = 1 << 20
-	err = a.admin(ctx, func(ctx context.Context, admin *kadm.Client) error {
+	err = a.Admin(ctx, func(ctx context.Context, admin *kadm.Client) error {
 		all, err := admin.DescribeTopicConfigs(ctx, topic)
 		if err != nil {
 			return err
@@ -160,12 +153,12 @@ func (a *app) batchLimit(ctx context.Context, topic string) (limit int32, err er
 
 // hasPartition says that a topic lacks a partition. A topic that is not there is for the produce request to tell of, or to create.
 func hasPartition(ctx context.Context, client *kgo.Client, topic string, partition int32) error {
-	details, err := topics(ctx, kadm.NewClient(client), topic)
+	details, err := session.Topics(ctx, kadm.NewClient(client), topic)
 	if errors.Is(err, kerr.UnknownTopicOrPartition) {
 		return nil
 	}
 	if n := len(details[topic].Partitions); err == nil && int(partition) >= n {
-		return noPartition(topic, partition, n)
+		return session.NoPartition(topic, partition, n)
 	}
 	return err
 }
@@ -174,12 +167,12 @@ func hasPartition(ctx context.Context, client *kgo.Client, topic string, partiti
 func (a *app) produceInput(ctx context.Context, f produceFlags) (io.ReadCloser, error) {
 	if f.file == "" || f.file == "-" {
 		if f.follow {
-			return nil, usagef("--follow needs --file")
+			return nil, session.Usagef("--follow needs --file")
 		}
-		if isTerminal(a.stdin) {
-			fmt.Fprintln(a.errOut, "one record a line; Ctrl-D ends")
+		if session.IsTerminal(a.Stdin) {
+			fmt.Fprintln(a.ErrOut, "one record a line; Ctrl-D ends")
 		}
-		return io.NopCloser(a.stdin), nil
+		return io.NopCloser(a.Stdin), nil
 	}
 	if f.follow {
 		return followFile(ctx, f.file)
@@ -228,7 +221,7 @@ func (p *production) run(ctx context.Context, input io.Reader, parse func([]byte
 	flushed := p.client.Flush(sendCtx)
 	show()
 	if err := p.tally.failure(); err != nil {
-		failed = topicError(p.topic, err, "")
+		failed = session.TopicError(p.topic, err, "")
 	} else if failed == nil {
 		failed = flushed
 	}
@@ -238,12 +231,12 @@ func (p *production) run(ctx context.Context, input io.Reader, parse func([]byte
 
 func (p *production) summary() {
 	t := p.tally.snapshot()
-	if p.output == "json" {
-		_ = p.printJSON(t)
+	if p.Output == "json" {
+		_ = p.PrintJSON(t)
 		return
 	}
 	if t.Records == 0 {
-		fmt.Fprintf(p.errOut, "no records to %s\n", p.topic)
+		fmt.Fprintf(p.ErrOut, "no records to %s\n", p.topic)
 		return
 	}
 	var parts []string
@@ -258,7 +251,7 @@ func (p *production) summary() {
 	if len(parts) > most {
 		parts = append(parts[:most], fmt.Sprintf("and %d more", len(parts)-most))
 	}
-	fmt.Fprintf(p.errOut, "%s to %s: %s\n", plural(t.Records, "record"), p.topic, strings.Join(parts, ", "))
+	fmt.Fprintf(p.ErrOut, "%s to %s: %s\n", session.Plural(t.Records, "record"), p.topic, strings.Join(parts, ", "))
 }
 
 func span(first, last int64) string {

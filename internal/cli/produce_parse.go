@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/ottla-io/ottla/internal/cli/session"
 )
 
 // parser turns lines into records as the flags say.
@@ -20,7 +22,7 @@ func (f *produceFlags) parser(topic string, hasKey bool) (func([]byte) (*kgo.Rec
 	}
 	if f.asJSON {
 		if f.keySeparator != "" || hasKey {
-			return nil, usagef("--json has the key in the line; leave --key and --key-separator out")
+			return nil, session.Usagef("--json has the key in the line; leave --key and --key-separator out")
 		}
 		return func(line []byte) (*kgo.Record, error) { return parseJSON(topic, line, headers, f.partition) }, nil
 	}
@@ -65,35 +67,15 @@ func parseHeaders(pairs []string) ([]kgo.RecordHeader, error) {
 	for _, pair := range pairs {
 		key, text, ok := strings.Cut(pair, "=")
 		if !ok {
-			return nil, usagef("--headers %s: must be key=value", pair)
+			return nil, session.Usagef("--headers %s: must be key=value", pair)
 		}
 		headers = append(headers, kgo.RecordHeader{Key: key, Value: []byte(text)})
 	}
 	return headers, nil
 }
 
-// jsonRecord is a record as consume --json writes it and produce --json reads it. Bytes that are no UTF-8 stand in the
-// base64 field instead.
-type jsonRecord struct {
-	Topic       string       `json:"topic,omitempty"`
-	Partition   *int32       `json:"partition,omitempty"`
-	Offset      *int64       `json:"offset,omitempty"`
-	Timestamp   string       `json:"timestamp,omitempty"` // RFC 3339 with ms
-	Key         *string      `json:"key"`
-	KeyBase64   string       `json:"key_base64,omitempty"`
-	Value       *string      `json:"value"`
-	ValueBase64 string       `json:"value_base64,omitempty"`
-	Headers     []jsonHeader `json:"headers,omitempty"`
-}
-
-type jsonHeader struct {
-	Key         string  `json:"key"`
-	Value       *string `json:"value"`
-	ValueBase64 string  `json:"value_base64,omitempty"`
-}
-
 func parseJSON(topic string, line []byte, headers []kgo.RecordHeader, partition int32) (*kgo.Record, error) {
-	var j jsonRecord
+	var j session.JSONRecord
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&j); err != nil {

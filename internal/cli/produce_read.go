@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+
+	"github.com/ottla-io/ottla/internal/cli/session"
 )
 
 // lineMax bounds a line, in bytes, so that a file without line ends does not fill the memory.
@@ -123,10 +125,10 @@ func (f *followed) Close() error { return f.file.Close() }
 
 // showProgress shows progress if there is a terminal to show it on, until the function it returns is called.
 func (a *app) showProgress(t *tally) (stop func()) {
-	if !isTerminal(a.errOut) {
+	if !session.IsTerminal(a.ErrOut) {
 		return func() {}
 	}
-	return keepLine(a.errOut, t)
+	return keepLine(a.ErrOut, t)
 }
 
 // keepLine keeps a line of counts up to date until the function it returns is called, which clears it.
@@ -141,7 +143,7 @@ func keepLine(w io.Writer, t *tally) (stop func()) {
 			select {
 			case <-tick.C:
 				s, took := t.snapshot(), time.Since(start).Seconds()
-				fmt.Fprintf(w, "\r%s, %s, %.0f/s, %s/s\x1b[K", plural(s.Records, "record"), size(s.Bytes), float64(s.Records)/took, size(int64(float64(s.Bytes)/took)))
+				fmt.Fprintf(w, "\r%s, %s, %.0f/s, %s/s\x1b[K", session.Plural(s.Records, "record"), session.Size(s.Bytes), float64(s.Records)/took, session.Size(int64(float64(s.Bytes)/took)))
 			case <-quit:
 				fmt.Fprint(w, "\r\x1b[K")
 				return

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/ottla-io/ottla/internal/cli/session"
 )
 
 // TestKeepLine: the line of counts follows what was acknowledged, and is gone in the end.
@@ -33,7 +35,7 @@ func TestNoProgressWithoutATerminal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		a := &app{errOut: &out}
+		a := &app{Session: &session.Session{ErrOut: &out}}
 		stop := a.showProgress(new(tally))
 		time.Sleep(time.Minute)
 		if stop(); out.Len() > 0 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ottla-io/ottla/internal/cli/session"
 	"github.com/ottla-io/ottla/internal/config"
 )
 
@@ -41,7 +42,7 @@ func (f *settingFlags) given() ([]config.Flag, error) {
 	for _, pair := range f.sets {
 		key, text, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
-			return nil, usagef("--set %s: must be key=value", pair)
+			return nil, session.Usagef("--set %s: must be key=value", pair)
 		}
 		all = append(all, config.Flag{Key: key, Text: text, Place: "--set"})
 	}
@@ -52,7 +53,7 @@ func (f *settingFlags) given() ([]config.Flag, error) {
 		items := make([]string, len(f.listen))
 		for i, address := range f.listen {
 			if _, _, err := net.SplitHostPort(address); err != nil && !strings.Contains(address, "://") {
-				return nil, usagef("--listen %s: must be HOST:PORT, such as 127.0.0.1:9092", address)
+				return nil, session.Usagef("--listen %s: must be HOST:PORT, such as 127.0.0.1:9092", address)
 			}
 			items[i] = config.ListenFlag(address)
 		}
@@ -74,7 +75,7 @@ func (f *settingFlags) load(environ []string) (*config.Config, error) {
 	if f.file != "" {
 		text, err := os.ReadFile(f.file)
 		if err != nil {
-			return nil, usageError{err}
+			return nil, session.UsageError{Err: err}
 		}
 		in.Text = string(text)
 	}

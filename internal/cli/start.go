@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ottla-io/ottla"
+	"github.com/ottla-io/ottla/internal/cli/session"
 	"github.com/ottla-io/ottla/internal/config"
 	"github.com/ottla-io/ottla/internal/host"
 )
@@ -52,9 +53,9 @@ type logging struct {
 func (a *app) logging(level string) (logging, error) {
 	l := new(slog.LevelVar)
 	if err := l.UnmarshalText([]byte(level)); err != nil {
-		return logging{}, usagef("--log-level %s: must be debug, info, warn or error", level)
+		return logging{}, session.Usagef("--log-level %s: must be debug, info, warn or error", level)
 	}
-	return logging{slog.New(slog.NewTextHandler(a.errOut, &slog.HandlerOptions{Level: l})), l}, nil
+	return logging{slog.New(slog.NewTextHandler(a.ErrOut, &slog.HandlerOptions{Level: l})), l}, nil
 }
 
 // start runs a broker until a signal. A second signal does not wait for the first to be carried out.
@@ -92,7 +93,7 @@ func (a *app) start(ctx context.Context, flags *settingFlags, c *config.Config, 
 	var r result
 	select {
 	case r = <-started:
-	case <-a.interrupt:
+	case <-a.Interrupt:
 		cancel()
 		r = <-started
 		if r.err != nil && errors.Is(r.err, context.Canceled) {
@@ -112,7 +113,7 @@ func (a *app) serve(ctx context.Context, server *ottla.Server, logger *slog.Logg
 	case <-server.Done():
 		return errors.Join(server.Err(), server.Close())
 	case <-ctx.Done():
-	case s := <-a.interrupt:
+	case s := <-a.Interrupt:
 		logger.Info("stopping; the same signal again stops at once", slog.String("signal", s.String()))
 	}
 	err := a.stop(server.Close)
@@ -135,7 +136,7 @@ func (a *app) stop(shut func() error) error {
 		select {
 		case err := <-closed:
 			return err
-		case s := <-a.interrupt:
+		case s := <-a.Interrupt:
 			if time.Since(began) >= echo {
 				return fmt.Errorf("stopped at once by a second %s: the next start recovers the logs", s)
 			}
@@ -162,9 +163,9 @@ func startError(err error) error {
 
 // banner tells a person what runs, and what to try.
 func (a *app) banner(server *ottla.Server, c *config.Config) {
-	out := a.out
-	if p, ok := out.(*printer); ok { // the broker serves, and stops cleanly, whether or not this can be printed
-		out = p.w
+	out := a.Out
+	if p, ok := out.(*session.Printer); ok { // the broker serves, and stops cleanly, whether or not this can be printed
+		out = p.W
 	}
 	kafka := strings.Join(server.Addrs(), ", ")
 	admin, metrics := server.AdminAddr(), ""

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/ottla-io/ottla/internal/cli/session"
 )
 
 // TestStopSignals: a signal that comes twice at once stops cleanly, a second one later does not wait.
@@ -23,7 +25,7 @@ func TestStopSignals(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				signals := make(chan os.Signal, 2)
-				a := &app{interrupt: signals}
+				a := &app{Session: &session.Session{Interrupt: signals}}
 				time.AfterFunc(c.again, func() { signals <- syscall.SIGTERM })
 				err := a.stop(func() error {
 					time.Sleep(3 * echo)

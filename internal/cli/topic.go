@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/ottla-io/ottla/internal/cli/session"
 )
 
 func (a *app) topicCommand() *cobra.Command {
@@ -32,21 +34,21 @@ func (a *app) topicList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "list the topics", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.admin(cmd.Context(), func(ctx context.Context, admin *kadm.Client) error {
-				details, err := topics(ctx, admin)
+			return a.Admin(cmd.Context(), func(ctx context.Context, admin *kadm.Client) error {
+				details, err := session.Topics(ctx, admin)
 				if err != nil {
 					return err
 				}
 				rows := []topicRow{}
-				t := newTable("NAME", "PARTITIONS", "REPLICAS")
+				t := session.NewTable("NAME", "PARTITIONS", "REPLICAS")
 				for _, d := range details.Sorted() {
 					if d.IsInternal && !internal {
 						continue
 					}
 					rows = append(rows, topicRow{d.Topic, topicID(d.ID), len(d.Partitions), d.Partitions.NumReplicas(), d.IsInternal})
-					t.row(d.Topic, len(d.Partitions), d.Partitions.NumReplicas())
+					t.Row(d.Topic, len(d.Partitions), d.Partitions.NumReplicas())
 				}
-				return a.print(rows, t)
+				return a.Print(rows, t)
 			})
 		},
 	}
@@ -81,20 +83,20 @@ type partitionInfo struct {
 func (a *app) topicDescribe() *cobra.Command {
 	return &cobra.Command{
 		Use: "describe TOPIC...", Short: "show topics with their partitions and settings", Args: cobra.MinimumNArgs(1),
-		ValidArgsFunction: a.completeTopics,
+		ValidArgsFunction: a.CompleteTopics,
 		Example:           "  ottla topic describe orders",
 		RunE: func(cmd *cobra.Command, names []string) error {
-			return a.admin(cmd.Context(), func(ctx context.Context, admin *kadm.Client) error {
+			return a.Admin(cmd.Context(), func(ctx context.Context, admin *kadm.Client) error {
 				infos, err := describeTopics(ctx, admin, names)
 				if err != nil {
 					return err
 				}
-				if a.output == "json" {
-					return a.printJSON(infos)
+				if a.Output == "json" {
+					return a.PrintJSON(infos)
 				}
 				for i, info := range infos {
 					if i > 0 {
-						fmt.Fprintln(a.out)
+						fmt.Fprintln(a.Out)
 					}
 					if err := a.printTopic(info); err != nil {
 						return err
@@ -107,7 +109,7 @@ func (a *app) topicDescribe() *cobra.Command {
 }
 
 func describeTopics(ctx context.Context, admin *kadm.Client, names []string) ([]topicInfo, error) {
-	details, err := topics(ctx, admin, names...)
+	details, err := session.Topics(ctx, admin, names...)
 	if err != nil {
 		return nil, err
 	}
@@ -199,9 +201,9 @@ var contracts = map[string]string{
 }
 
 func (a *app) printTopic(info topicInfo) error {
-	fmt.Fprintf(a.out, "Topic       %s\nID          %s\n", info.Name, info.ID)
+	fmt.Fprintf(a.Out, "Topic       %s\nID          %s\n", info.Name, info.ID)
 	if text, ok := contracts[info.Durability]; ok {
-		fmt.Fprintf(a.out, "Durability  %s\n", text)
+		fmt.Fprintf(a.Out, "Durability  %s\n", text)
 	}
 	if len(info.Configs) > 0 {
 		var pairs []string
@@ -209,19 +211,19 @@ func (a *app) printTopic(info topicInfo) error {
 			pairs = append(pairs, key+"="+text)
 		}
 		slices.Sort(pairs)
-		fmt.Fprintf(a.out, "Settings    %s\n", strings.Join(pairs, "\n            "))
+		fmt.Fprintf(a.Out, "Settings    %s\n", strings.Join(pairs, "\n            "))
 	}
-	fmt.Fprintln(a.out)
-	t := newTable("PARTITION", "LEADER", "EPOCH", "REPLICAS", "ISR", "START", "END", "SIZE")
+	fmt.Fprintln(a.Out)
+	t := session.NewTable("PARTITION", "LEADER", "EPOCH", "REPLICAS", "ISR", "START", "END", "SIZE")
 	for _, p := range info.Partitions {
 		leader, bytes := strconv.Itoa(int(p.Leader)), "-"
 		if p.Leader < 0 {
 			leader = "none"
 		}
 		if p.Size >= 0 {
-			bytes = size(p.Size)
+			bytes = session.Size(p.Size)
 		}
-		t.row(p.Partition, leader, p.Epoch, joinInts(p.Replicas), joinInts(p.ISR), p.Start, p.End, bytes)
+		t.Row(p.Partition, leader, p.Epoch, session.JoinInts(p.Replicas), session.JoinInts(p.ISR), p.Start, p.End, bytes)
 	}
-	return t.write(a.out)
+	return t.Write(a.Out)
 }

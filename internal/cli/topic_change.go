@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/ottla-io/ottla/internal/cli/session"
 )
 
 func (a *app) topicCreate() *cobra.Command {
@@ -25,9 +29,9 @@ func (a *app) topicCreate() *cobra.Command {
 				return err
 			}
 			if partitions == 0 || partitions < -1 {
-				return usagef("-p %d: must be at least 1", partitions)
+				return session.Usagef("-p %d: must be at least 1", partitions)
 			}
-			return a.admin(cmd.Context(), func(ctx context.Context, admin *kadm.Client) error {
+			return a.Admin(cmd.Context(), func(ctx context.Context, admin *kadm.Client) error {
 				responses, err := admin.CreateTopics(ctx, partitions, replicas, configs, names...)
 				if err != nil {
 					return err
@@ -57,20 +61,20 @@ type createdTopic struct {
 func (a *app) created(responses kadm.CreateTopicResponses, ifNotExists bool) error {
 	made := []createdTopic{}
 	var problems []error
-	for _, name := range slices.Sorted(keysOf(responses)) {
+	for _, name := range slices.Sorted(maps.Keys(responses)) {
 		r := responses[name]
 		switch {
 		case r.Err == nil:
 			made = append(made, createdTopic{r.Topic, topicID(r.ID), r.NumPartitions, r.ReplicationFactor})
-			a.say("created topic %s (%s, %s)", r.Topic, plural(r.NumPartitions, "partition"), plural(r.ReplicationFactor, "replica"))
+			a.Say("created topic %s (%s, %s)", r.Topic, session.Plural(r.NumPartitions, "partition"), session.Plural(r.ReplicationFactor, "replica"))
 		case ifNotExists && errors.Is(r.Err, kerr.TopicAlreadyExists):
-			a.say("topic %s exists", r.Topic)
+			a.Say("topic %s exists", r.Topic)
 		default:
-			problems = append(problems, topicError(r.Topic, r.Err, r.ErrMessage))
+			problems = append(problems, session.TopicError(r.Topic, r.Err, r.ErrMessage))
 		}
 	}
-	if a.output == "json" {
-		problems = append(problems, a.printJSON(made))
+	if a.Output == "json" {
+		problems = append(problems, a.PrintJSON(made))
 	}
 	return errors.Join(problems...)
 }
@@ -78,7 +82,7 @@ func (a *app) created(responses kadm.CreateTopicResponses, ifNotExists bool) err
 func (a *app) topicAlter() *cobra.Command {
 	var settings, unset []string
 	cmd := &cobra.Command{
-		Use: "alter TOPIC...", Short: "change settings of topics", Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completeTopics,
+		Use: "alter TOPIC...", Short: "change settings of topics", Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.CompleteTopics,
 		Example: "  ottla topic alter orders -c retention.ms=3600000 -d max.message.bytes",
 		RunE: func(cmd *cobra.Command, names []string) error {
 			changes, err := alterations(settings, unset)
@@ -86,7 +90,7 @@ func (a *app) topicAlter() *cobra.Command {
 				return err
 			}
 			if len(changes) == 0 {
-				return usagef("nothing to change; give -c key=value or -d key")
+				return session.Usagef("nothing to change; give -c key=value or -d key")
 			}
 			return a.alterTopics(cmd.Context(), changes, names...)
 		},
@@ -114,7 +118,7 @@ func alterations(pairs, unset []string) ([]kadm.AlterConfig, error) {
 }
 
 func (a *app) alterTopics(ctx context.Context, changes []kadm.AlterConfig, names ...string) error {
-	return a.admin(ctx, func(ctx context.Context, admin *kadm.Client) error {
+	return a.Admin(ctx, func(ctx context.Context, admin *kadm.Client) error {
 		responses, err := admin.AlterTopicConfigs(ctx, changes, names...)
 		if err != nil {
 			return err
@@ -122,10 +126,10 @@ func (a *app) alterTopics(ctx context.Context, changes []kadm.AlterConfig, names
 		var problems []error
 		for _, r := range responses {
 			if r.Err != nil {
-				problems = append(problems, topicError(r.Name, r.Err, r.ErrMessage))
+				problems = append(problems, session.TopicError(r.Name, r.Err, r.ErrMessage))
 				continue
 			}
-			a.say("changed topic %s", r.Name)
+			a.Say("changed topic %s", r.Name)
 		}
 		return errors.Join(problems...)
 	})
@@ -135,10 +139,10 @@ func (a *app) topicDelete() *cobra.Command {
 	var ifExists bool
 	cmd := &cobra.Command{
 		Use: "delete TOPIC...", Aliases: []string{"rm"}, Short: "delete topics and all that is in them", Args: cobra.MinimumNArgs(1),
-		ValidArgsFunction: a.completeTopics,
+		ValidArgsFunction: a.CompleteTopics,
 		Example:           "  ottla topic delete orders --if-exists",
 		RunE: func(cmd *cobra.Command, names []string) error {
-			return a.admin(cmd.Context(), func(ctx context.Context, admin *kadm.Client) error {
+			return a.Admin(cmd.Context(), func(ctx context.Context, admin *kadm.Client) error {
 				responses, err := admin.DeleteTopics(ctx, names...)
 				if err != nil {
 					return err
@@ -146,13 +150,13 @@ func (a *app) topicDelete() *cobra.Command {
 				var problems []error
 				for _, r := range responses.Sorted() {
 					if ifExists && errors.Is(r.Err, kerr.UnknownTopicOrPartition) {
-						a.say("topic %s is not there", r.Topic)
+						a.Say("topic %s is not there", r.Topic)
 						continue
 					}
 					if r.Err == nil {
-						a.say("deleted topic %s", r.Topic)
+						a.Say("deleted topic %s", r.Topic)
 					}
-					problems = append(problems, topicError(r.Topic, r.Err, r.ErrMessage))
+					problems = append(problems, session.TopicError(r.Topic, r.Err, r.ErrMessage))
 				}
 				return errors.Join(problems...)
 			})
@@ -165,14 +169,14 @@ func (a *app) topicDelete() *cobra.Command {
 func (a *app) topicGrow() *cobra.Command {
 	var add, to int
 	cmd := &cobra.Command{
-		Use: "add-partitions TOPIC...", Short: "give topics more partitions", Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completeTopics,
+		Use: "add-partitions TOPIC...", Short: "give topics more partitions", Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.CompleteTopics,
 		Long:    "Give topics more partitions. Records stay where they are, so a key's new records may land in another partition than its old ones.",
 		Example: "  ottla topic add-partitions orders --to 6",
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if (add > 0) == (to > 0) {
-				return usagef("give one of --add N (how many more) and --to N (how many in all), at least 1")
+				return session.Usagef("give one of --add N (how many more) and --to N (how many in all), at least 1")
 			}
-			return a.admin(cmd.Context(), func(ctx context.Context, admin *kadm.Client) error {
+			return a.Admin(cmd.Context(), func(ctx context.Context, admin *kadm.Client) error {
 				grow := func() (kadm.CreatePartitionsResponses, error) { return admin.UpdatePartitions(ctx, to, names...) }
 				if add > 0 {
 					grow = func() (kadm.CreatePartitionsResponses, error) { return admin.CreatePartitions(ctx, add, names...) }
@@ -195,13 +199,13 @@ func (a *app) grown(ctx context.Context, admin *kadm.Client, responses kadm.Crea
 	var problems []error
 	for _, r := range responses.Sorted() {
 		if r.Err != nil {
-			problems = append(problems, topicError(r.Topic, r.Err, r.ErrMessage))
+			problems = append(problems, session.TopicError(r.Topic, r.Err, r.ErrMessage))
 			continue
 		}
-		details, err := topics(ctx, admin, r.Topic)
+		details, err := session.Topics(ctx, admin, r.Topic)
 		problems = append(problems, err)
 		if err == nil {
-			a.say("topic %s has %s", r.Topic, plural(len(details[r.Topic].Partitions), "partition"))
+			a.Say("topic %s has %s", r.Topic, session.Plural(len(details[r.Topic].Partitions), "partition"))
 		}
 	}
 	return errors.Join(problems...)
@@ -211,18 +215,18 @@ func (a *app) topicTrim() *cobra.Command {
 	var before string
 	var only []int32
 	cmd := &cobra.Command{
-		Use: "trim TOPIC", Short: "delete the oldest records of a topic", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeOneTopic,
+		Use: "trim TOPIC", Short: "delete the oldest records of a topic", Args: cobra.ExactArgs(1), ValidArgsFunction: a.CompleteOneTopic,
 		Long: "Delete all records before an offset. What is deleted cannot be brought back.",
 		Example: `  ottla topic trim orders --before 1000 -p 0
   ottla topic trim orders --before @2026-11-01
   ottla topic trim orders --before end`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			at, err := parsePlace(before)
+			at, err := session.ParsePlace(before)
 			if err != nil || before == "" {
-				return usagef("--before %q: must be OFFSET, end or @TIME", before)
+				return session.Usagef("--before %q: must be OFFSET, end or @TIME", before)
 			}
-			return a.admin(cmd.Context(), func(ctx context.Context, admin *kadm.Client) error {
-				offsets, err := resolvePlace(ctx, admin, at, args[0], only)
+			return a.Admin(cmd.Context(), func(ctx context.Context, admin *kadm.Client) error {
+				offsets, err := session.ResolvePlace(ctx, admin, at, args[0], only)
 				if err != nil {
 					return err
 				}
@@ -231,7 +235,7 @@ func (a *app) topicTrim() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&before, "before", "", "OFFSET, end or @TIME (see consume --from)")
-	partitionsFlag(cmd, &only)
+	session.PartitionsFlag(cmd, &only)
 	return cmd
 }
 
@@ -249,7 +253,7 @@ func (a *app) trim(ctx context.Context, admin *kadm.Client, topic string, offset
 		Start     int64 `json:"start"`
 	}
 	rows := []row{}
-	t := newTable("PARTITION", "START")
+	t := session.NewTable("PARTITION", "START")
 	var problems []error
 	for _, r := range responses.Sorted() {
 		if r.Err != nil {
@@ -257,10 +261,32 @@ func (a *app) trim(ctx context.Context, admin *kadm.Client, topic string, offset
 			continue
 		}
 		rows = append(rows, row{r.Partition, r.LowWatermark})
-		t.row(r.Partition, r.LowWatermark)
+		t.Row(r.Partition, r.LowWatermark)
 	}
-	if len(rows) == 0 && a.output != "json" {
+	if len(rows) == 0 && a.Output != "json" {
 		return errors.Join(problems...)
 	}
-	return errors.Join(a.print(rows, t), errors.Join(problems...))
+	return errors.Join(a.Print(rows, t), errors.Join(problems...))
+}
+
+// parsePair parses a key=value argument.
+func parsePair(pair, what string) (key, text string, err error) {
+	key, text, ok := strings.Cut(pair, "=")
+	if !ok || key == "" {
+		return "", "", session.Usagef("%s: %s must be key=value", pair, what)
+	}
+	return key, text, nil
+}
+
+// parsePairs parses key=value arguments.
+func parsePairs(pairs []string, what string) (map[string]*string, error) {
+	m := make(map[string]*string, len(pairs))
+	for _, pair := range pairs {
+		key, text, err := parsePair(pair, what)
+		if err != nil {
+			return nil, err
+		}
+		m[key] = &text
+	}
+	return m, nil
 }

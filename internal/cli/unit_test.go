@@ -3,52 +3,16 @@ package cli
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
-	"net"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"pgregory.net/rapid"
-)
 
-func TestFormatter(t *testing.T) {
-	t.Parallel()
-	r := &kgo.Record{
-		Topic: "t", Partition: 3, Offset: 9, Key: []byte("k"), Value: []byte("value"), Timestamp: time.UnixMilli(1234567890123),
-		Headers: []kgo.RecordHeader{{Key: "a", Value: []byte("1")}, {Key: "b"}},
-	}
-	for _, tt := range []struct{ format, want string }{
-		{`%t/%p@%o %k=%v\n`, "t/3@9 k=value\n"},
-		{`%s %S %V %K`, "value 5 5 1"},
-		{`%T|%d`, "1234567890123|1234567890123"},
-		{`%T{big8}`, "\x01"}, // rpk's: the length of the topic
-		{`%h`, "a=1,b=NULL"},
-		{`[%h][%h]`, "[a=1,b=NULL][a=1,b=NULL]"},
-		{`%H %h{%k:%v;}`, "2 a:1;b:;"},
-		{`100%% %%s\t%v{hex}`, "100% %s\t76616c7565"},
-		{`\x41`, "A"},
-	} {
-		f, err := formatter(tt.format)
-		if err != nil {
-			t.Errorf("%s: %v", tt.format, err)
-			continue
-		}
-		f(r)
-		if got := string(f(r)); got != tt.want {
-			t.Errorf("%s: got %q, want %q", tt.format, got, tt.want)
-		}
-	}
-	for _, bad := range []string{`%`, `%Q`, `%v{`, `%h{`} {
-		if _, err := formatter(bad); err == nil || !errors.As(err, new(usageError)) {
-			t.Errorf("%s: got %v, want a usage error", bad, err)
-		}
-	}
-}
+	"github.com/ottla-io/ottla/internal/cli/session"
+)
 
 // TestJSONRoundTrip: what consume --json writes of a record, produce --json reads back, whatever its bytes.
 func TestJSONRoundTrip(t *testing.T) {
@@ -64,7 +28,7 @@ func TestJSONRoundTrip(t *testing.T) {
 		for range rapid.IntRange(0, 3).Draw(t, "headers") {
 			r.Headers = append(r.Headers, kgo.RecordHeader{Key: rapid.StringMatching(`[a-z]*`).Draw(t, "name"), Value: optional("header")})
 		}
-		line := jsonLine(r)
+		line := session.JSONLine(r)
 		if bytes.Count(line, []byte("\n")) != 1 {
 			t.Fatalf("not one line: %q", line)
 		}
@@ -82,74 +46,6 @@ func TestJSONRoundTrip(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestParsePlace(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		text string
-		want place
-	}{
-		{"start", place{kind: atStart}},
-		{"end", place{kind: atEnd}},
-		{"12", place{kind: atOffset, offset: 12}},
-		{"-5", place{kind: beforeEnd, offset: 5}},
-		{"@2026-11-29", place{kind: atTime, time: time.Date(2026, 11, 29, 0, 0, 0, 0, time.UTC)}},
-		{"@2026-11-29T16:50:01.5Z", place{kind: atTime, time: time.Date(2026, 11, 29, 16, 50, 1, 5e8, time.UTC)}},
-		{"@1764435000000", place{kind: atTime, time: time.UnixMilli(1764435000000)}},
-	} {
-		got, err := parsePlace(tt.text)
-		if err != nil || got.kind != tt.want.kind || got.offset != tt.want.offset || !got.time.Equal(tt.want.time) {
-			t.Errorf("%s: got %+v, %v", tt.text, got, err)
-		}
-	}
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	if got, err := parseTime("-90m", now); err != nil || !got.Equal(now.Add(-90*time.Minute)) {
-		t.Errorf("-90m: got %v, %v", got, err)
-	}
-	for _, bad := range []string{"", "@", "@x", "1.5", "--1"} {
-		if p, err := parsePlace(bad); err == nil {
-			t.Errorf("%q: got %+v", bad, p)
-		}
-	}
-}
-
-func TestTable(t *testing.T) {
-	t.Parallel()
-	tab := newTable("NAME", "N")
-	tab.row("a-long-name", 1)
-	tab.row("", 22)
-	var b strings.Builder
-	if err := tab.write(&b); err != nil {
-		t.Fatal(err)
-	}
-	const want = "NAME         N\na-long-name  1\n-            22\n"
-	if b.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
-	}
-}
-
-func TestInWords(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		err  error
-		want string
-	}{
-		{errors.New("plain"), "plain"},
-		{topicError("t", kerr.UnknownTopicOrPartition, ""), "topic t: there is no such topic or partition; `ottla topic list` shows what there is, `ottla topic create NAME` makes one"},
-		{topicError("t", kerr.UnknownTopicOrPartition, kerr.UnknownTopicOrPartition.Description), "topic t: there is no such topic or partition; `ottla topic list` shows what there is, `ottla topic create NAME` makes one"},
-		{topicError("t", kerr.InvalidConfig, "x=1: must be 2"), "topic t: x=1: must be 2 (INVALID_CONFIG)"},
-		{topicError("t", kerr.TopicDeletionDisabled, "no"), "topic t: no (TOPIC_DELETION_DISABLED); the broker has delete.topic.enable=false"},
-		{fmt.Errorf("x: %w", &net.OpError{Op: "dial", Err: errors.New("refused")}), "no broker at h:1: refused; start one with `ottla start`, or name another with -b HOST:PORT"},
-		{&net.DNSError{Name: "h"}, "no broker at h:1: the name h is not known; name another with -b HOST:PORT"},
-	} {
-		if got := inWords(tt.err, "h:1"); got != tt.want {
-			t.Errorf("got  %s\nwant %s", got, tt.want)
-		}
-	}
-	if topicError("t", nil, "") != nil {
-		t.Error("no error became one")
-	}
 }
 
 func TestHistogram(t *testing.T) {

@@ -32,10 +32,10 @@ func (a *app) versionCommand() *cobra.Command {
 				OS      string `json:"os"`
 				Arch    string `json:"arch"`
 			}{Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH}
-			if a.output == "json" {
-				return a.printJSON(v)
+			if a.Output == "json" {
+				return a.PrintJSON(v)
 			}
-			_, err := fmt.Fprintf(a.out, "ottla %s (%s, %s/%s)\n", v.Version, v.Go, v.OS, v.Arch)
+			_, err := fmt.Fprintf(a.Out, "ottla %s (%s, %s/%s)\n", v.Version, v.Go, v.OS, v.Arch)
 			return err
 		},
 	}

@@ -50,7 +50,9 @@ var graph = []struct{ name, kind, imports string }{
 	{"ottlatest", shell, "."},
 	{"host", shell, ""},
 	{"cli/logfile", shell, "coordinator/record protocol/batch"},
-	{"cli", shell, "host . cli/logfile config protocol/batch"},
+	{"cli/session", shell, ""},
+	{"cli/consume", shell, "cli/session protocol/batch"},
+	{"cli", shell, "host . cli/consume cli/logfile cli/session config protocol/batch"},
 	{"cmd/ottla", shell, "cli"},
 }
 

@@ -1,4 +1,4 @@
-package cli
+package consume
 
 import (
 	"bufio"
@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/ottla-io/ottla/internal/cli/session"
 )
 
 // consumeFlags are the flags of consume.
@@ -24,12 +26,18 @@ type consumeFlags struct {
 	count      int64
 	untilEnd   bool
 	committed  bool
+	group      groupFlags
 }
 
-func (a *app) consumeCommand() *cobra.Command {
+// commands are the commands of this package.
+type commands struct{ *session.Session }
+
+// Command is consume.
+func Command(s *session.Session) *cobra.Command {
+	a := &commands{s}
 	var f consumeFlags
 	cmd := &cobra.Command{
-		Use: "consume TOPIC...", Short: "print a topic's records", Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completeTopics,
+		Use: "consume TOPIC...", Short: "print a topic's records", Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.CompleteTopics,
 		Long: `Print the values of records, one a line, from the start of the topic on, and wait for more.
 
 --format (%v\n by default) takes the letters of kcat and rpk:
@@ -37,32 +45,39 @@ func (a *app) consumeCommand() *cobra.Command {
   %k key     %v or %s value  %K %V %S their lengths
   %T timestamp in ms   %d{go[2006-01-02]} or %d{strftime[%F]} the timestamp as text
   %h headers (a=b,c=d)   %h{%k=%v } headers one by one   %H their number
-  \n \t \xNN escapes     %% a percent sign`,
+  \n \t \xNN escapes     %% a percent sign
+
+With --group the members of the group share the topics' partitions. It starts where the group has committed, and where it has not, at --from.
+What was printed is committed: every 5 seconds, when partitions go to another member, and at the end. After a crash, records come again.`,
 		Example: `  ottla consume orders
   ottla consume orders --from end
   ottla consume orders --from @-1h --until-end --json
-  ottla consume orders --offsets 100:200 -p 0 --format '%p %o %T %k: %v\n'`,
+  ottla consume orders --offsets 100:200 -p 0 --format '%p %o %T %k: %v\n'
+  ottla consume orders invoices --group billing`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.untilInterrupt(cmd.Context(), func(ctx context.Context) error { return a.consume(ctx, args, f) })
+			if err := f.check(cmd); err != nil {
+				return err
+			}
+			consume := a.consume
+			if f.group.name != "" {
+				consume = a.consumeGroup
+			}
+			return a.UntilInterrupt(cmd.Context(), func(ctx context.Context) error { return consume(ctx, args, f) })
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.from, "from", "start", "start, end, OFFSET, -N (before the end) or @TIME (RFC 3339, a date, ms, or -1h)")
 	flags.StringVar(&f.offsets, "offsets", "", "FROM:TO, the offsets to print, TO not among them; either may be left out")
-	partitionsFlag(cmd, &f.partitions)
+	session.PartitionsFlag(cmd, &f.partitions)
 	flags.StringVarP(&f.format, "format", "f", `%v\n`, "how to print a record")
 	flags.Lookup("format").DefValue = "" // pflag would show it with two backslashes
 	flags.BoolVarP(&f.asJSON, "json", "J", false, "print each record as a line of JSON")
 	flags.Int64VarP(&f.count, "count", "n", 0, "stop after so many records")
 	flags.BoolVarP(&f.untilEnd, "until-end", "e", false, "stop at what is the end when the command starts")
 	flags.BoolVar(&f.committed, "read-committed", false, "leave out records of open and aborted transactions")
+	f.group.add(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("group", a.CompleteGroups)
 	return cmd
-}
-
-// partitionsFlag adds --partition.
-func partitionsFlag(cmd *cobra.Command, only *[]int32) {
-	cmd.Flags().Int32SliceVarP(only, "partition", "p", nil, "only these partitions, `N,...`")
-	cmd.Flags().Lookup("partition").DefValue = "" // pflag would show []
 }
 
 // limits are where to start and stop in each partition of a topic.
@@ -71,7 +86,7 @@ type limits map[string]map[int32]limit
 // limit is the offset that comes next and the one to stop at (-1: never).
 type limit struct{ from, to int64 }
 
-func (a *app) consume(ctx context.Context, names []string, f consumeFlags) error {
+func (a *commands) consume(ctx context.Context, names []string, f consumeFlags) error {
 	write, err := a.recordWriter(f)
 	if err != nil {
 		return err
@@ -81,7 +96,7 @@ func (a *app) consume(ctx context.Context, names []string, f consumeFlags) error
 		return err
 	}
 	var where limits
-	if err := a.admin(ctx, func(ctx context.Context, admin *kadm.Client) error {
+	if err := a.Admin(ctx, func(ctx context.Context, admin *kadm.Client) error {
 		where, err = findLimits(ctx, admin, names, from, to, f)
 		return err
 	}); err != nil {
@@ -110,8 +125,8 @@ func (a *app) consume(ctx context.Context, names []string, f consumeFlags) error
 	if f.committed {
 		opts = append(opts, kgo.FetchIsolationLevel(kgo.ReadCommitted()))
 	}
-	c := &consumption{app: a, where: where, write: write, left: left, most: f.count}
-	if c.client, err = a.client(ctx, append(opts, kgo.WithHooks(&c.away))...); err != nil {
+	c := &consumption{commands: a, where: where, write: write, left: left, most: f.count}
+	if c.client, err = a.Client(ctx, append(opts, kgo.WithHooks(&c.away))...); err != nil {
 		return err
 	}
 	defer c.client.Close()
@@ -119,9 +134,9 @@ func (a *app) consume(ctx context.Context, names []string, f consumeFlags) error
 }
 
 // place is where to start, and the offset to stop at (-1: none).
-func (f *consumeFlags) place() (place, int64, error) {
+func (f *consumeFlags) place() (session.Place, int64, error) {
 	if f.offsets == "" {
-		at, err := parsePlace(f.from)
+		at, err := session.ParsePlace(f.from)
 		return at, -1, err
 	}
 	first, last, ok := strings.Cut(f.offsets, ":")
@@ -132,33 +147,33 @@ func (f *consumeFlags) place() (place, int64, error) {
 		}
 		n, err := strconv.ParseInt(text, 10, 64)
 		if !ok || err != nil || n < 0 {
-			return place{}, 0, usagef("--offsets %s: must be FROM:TO", f.offsets)
+			return session.Place{}, 0, session.Usagef("--offsets %s: must be FROM:TO", f.offsets)
 		}
 		bounds[i] = n
 	}
 	if !ok {
-		return place{}, 0, usagef("--offsets %s: must be FROM:TO", f.offsets)
+		return session.Place{}, 0, session.Usagef("--offsets %s: must be FROM:TO", f.offsets)
 	}
 	if bounds[1] >= 0 && bounds[1] < bounds[0] {
-		return place{}, 0, usagef("--offsets %s: TO must not be below FROM", f.offsets)
+		return session.Place{}, 0, session.Usagef("--offsets %s: TO must not be below FROM", f.offsets)
 	}
 	if first == "" {
-		return place{kind: atStart}, bounds[1], nil
+		return session.Place{Kind: session.AtStart}, bounds[1], nil
 	}
-	return place{kind: atOffset, offset: bounds[0]}, bounds[1], nil
+	return session.Place{Kind: session.AtOffset, Offset: bounds[0]}, bounds[1], nil
 }
 
-func findLimits(ctx context.Context, admin *kadm.Client, names []string, from place, to int64, f consumeFlags) (limits, error) {
-	if _, err := topics(ctx, admin, names...); err != nil {
+func findLimits(ctx context.Context, admin *kadm.Client, names []string, from session.Place, to int64, f consumeFlags) (limits, error) {
+	if _, err := session.Topics(ctx, admin, names...); err != nil {
 		return nil, err
 	}
 	where := limits{}
 	for _, name := range names {
-		starts, err := resolvePlace(ctx, admin, from, name, f.partitions)
+		starts, err := session.ResolvePlace(ctx, admin, from, name, f.partitions)
 		if err != nil {
 			return nil, err
 		}
-		ends, err := resolvePlace(ctx, admin, place{kind: atEnd}, name, f.partitions)
+		ends, err := session.ResolvePlace(ctx, admin, session.Place{Kind: session.AtEnd}, name, f.partitions)
 		if err != nil {
 			return nil, err
 		}
@@ -176,7 +191,7 @@ func findLimits(ctx context.Context, admin *kadm.Client, names []string, from pl
 
 // consumption is one run of consume.
 type consumption struct {
-	*app
+	*commands
 	client *kgo.Client
 	where  limits
 	write  func(*kgo.Record) []byte
@@ -188,9 +203,9 @@ type consumption struct {
 }
 
 func (c *consumption) run(ctx context.Context) error {
-	out := bufio.NewWriterSize(c.out, 64<<10)
+	out := bufio.NewWriterSize(c.Out, 64<<10)
 	for {
-		fetches, idle := c.poll(ctx)
+		fetches, idle := pollFor(ctx, c.client, idleAfter)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // an interrupt is how a person ends it
 		}
@@ -201,7 +216,7 @@ func (c *consumption) run(ctx context.Context) error {
 			continue
 		}
 		for _, e := range fetches.Errors() {
-			return topicError(e.Topic, fmt.Errorf("partition %d: %w", e.Partition, e.Err), "")
+			return session.TopicError(e.Topic, fmt.Errorf("partition %d: %w", e.Partition, e.Err), "")
 		}
 		ended, err := c.printAll(out, fetches)
 		if err == nil {
@@ -216,27 +231,27 @@ func (c *consumption) run(ctx context.Context) error {
 // idleAfter is how long nothing comes before somebody is told, or the reason is looked for.
 const idleAfter = time.Second
 
-// poll waits for records, or until nothing came for a while.
-func (c *consumption) poll(ctx context.Context) (fetches kgo.Fetches, idle bool) {
-	short, cancel := context.WithTimeout(ctx, idleAfter)
+// pollFor waits for records, or until nothing came for a while.
+func pollFor(ctx context.Context, client *kgo.Client, d time.Duration) (fetches kgo.Fetches, idle bool) {
+	short, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
-	fetches = c.client.PollRecords(short, 10_000)
+	fetches = client.PollRecords(short, 10_000)
 	return fetches, errors.Is(fetches.Err0(), context.DeadlineExceeded)
 }
 
 // idle tells a person that there is nothing more for now, and finishes partitions that have nothing to print up to their limit.
 func (c *consumption) idle(ctx context.Context) error {
-	if !c.waits && isTerminal(c.errOut) {
-		fmt.Fprintln(c.errOut, "... waiting for new records (Ctrl-C ends)")
+	if !c.waits && session.IsTerminal(c.ErrOut) {
+		fmt.Fprintln(c.ErrOut, "... waiting for new records (Ctrl-C ends)")
 	}
 	c.waits = true
-	c.away.tell(c.errOut)
+	c.away.tell(c.ErrOut)
 	for topic, partitions := range c.where {
 		for p, l := range partitions {
 			if l.to < 0 {
 				continue
 			}
-			next, err := c.passEmpty(ctx, topic, p, l.from)
+			next, err := passEmpty(ctx, c.client, topic, p, l.from)
 			if err != nil {
 				return err
 			}

@@ -1,18 +1,17 @@
-package cli
+package consume
 
 import (
-	"encoding/base64"
-	"encoding/json"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/ottla-io/ottla/internal/cli/session"
 )
 
 // recordWriter returns what turns a record into the bytes to print. The bytes are good until the next call.
-func (a *app) recordWriter(f consumeFlags) (func(*kgo.Record) []byte, error) {
-	if f.asJSON || a.output == "json" {
-		return jsonLine, nil
+func (a *commands) recordWriter(f consumeFlags) (func(*kgo.Record) []byte, error) {
+	if f.asJSON || a.Output == "json" {
+		return session.JSONLine, nil
 	}
 	return formatter(f.format)
 }
@@ -25,7 +24,7 @@ func formatter(format string) (func(*kgo.Record) []byte, error) {
 	for i, part := range parts {
 		var err error
 		if compiled[i], err = kgo.NewRecordFormatter(part); err != nil {
-			return nil, usagef("--format %q: %w; `ottla consume --help` lists the letters", format, err)
+			return nil, session.Usagef("--format %q: %w; `ottla consume --help` lists the letters", format, err)
 		}
 	}
 	var line []byte
@@ -96,33 +95,4 @@ func appendHeaders(line []byte, headers []kgo.RecordHeader) []byte {
 		line = append(line, h.Value...)
 	}
 	return line
-}
-
-// timestampLayout is RFC 3339 with milliseconds, which is what records have.
-const timestampLayout = "2006-01-02T15:04:05.000Z07:00"
-
-func jsonLine(r *kgo.Record) []byte {
-	j := jsonRecord{Topic: r.Topic, Partition: &r.Partition, Offset: &r.Offset, Timestamp: r.Timestamp.UTC().Format(timestampLayout)}
-	j.Key, j.KeyBase64 = textOrBase64(r.Key)
-	j.Value, j.ValueBase64 = textOrBase64(r.Value)
-	for _, h := range r.Headers {
-		text, encoded := textOrBase64(h.Value)
-		j.Headers = append(j.Headers, jsonHeader{h.Key, text, encoded})
-	}
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(j) // strings and numbers always encode
-	return []byte(b.String())
-}
-
-func textOrBase64(b []byte) (text *string, encoded string) {
-	if b == nil {
-		return nil, ""
-	}
-	if !utf8.Valid(b) {
-		return nil, base64.StdEncoding.EncodeToString(b)
-	}
-	s := string(b)
-	return &s, ""
 }

@@ -1,4 +1,4 @@
-package cli
+package consume
 
 import (
 	"errors"
@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/ottla-io/ottla"
+	"github.com/ottla-io/ottla/internal/cli/session"
 )
 
 // TestIdle: a consumer that hears nothing asks the broker, and passes neither a record nor the log's end.
@@ -22,8 +23,8 @@ func TestIdle(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	a := &app{out: io.Discard, errOut: io.Discard, brokers: s.Addr(), timeout: 10 * time.Second}
-	client, err := a.client(t.Context(), kgo.AllowAutoTopicCreation(), kgo.DefaultProduceTopic("t"))
+	a := &commands{&session.Session{Out: io.Discard, ErrOut: io.Discard, Brokers: s.Addr(), Timeout: 10 * time.Second}}
+	client, err := a.Client(t.Context(), kgo.AllowAutoTopicCreation(), kgo.DefaultProduceTopic("t"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,13 +32,13 @@ func TestIdle(t *testing.T) {
 	if err := client.ProduceSync(t.Context(), kgo.StringRecord("a"), kgo.StringRecord("b")).FirstErr(); err != nil {
 		t.Fatal(err)
 	}
-	c := &consumption{app: a, client: client, left: 2, where: limits{"t": {0: {from: 1, to: 5}}}}
+	c := &consumption{commands: a, client: client, left: 2, where: limits{"t": {0: {from: 1, to: 5}}}}
 	for next, want := range map[int64]int64{0: 0, 1: 1, 2: 2} {
-		if got, err := c.passEmpty(t.Context(), "t", 0, next); err != nil || got != want {
+		if got, err := passEmpty(t.Context(), client, "t", 0, next); err != nil || got != want {
 			t.Errorf("from %d: got %d, %v", next, got, err)
 		}
 	}
-	if _, err := c.passEmpty(t.Context(), "t", 0, 99); err == nil {
+	if _, err := passEmpty(t.Context(), client, "t", 0, 99); err == nil {
 		t.Error("an offset after the end is passed")
 	}
 	if err := c.idle(t.Context()); err != nil || c.left != 2 || !c.waits {

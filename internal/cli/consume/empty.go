@@ -1,4 +1,4 @@
-package cli
+package consume
 
 import (
 	"context"
@@ -6,15 +6,17 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/ottla-io/ottla/internal/cli/session"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 )
 
 // passEmpty returns the first offset from next on that may have a record. Compaction leaves batches without records, and a client
 // passes them in silence: a consumer that waits for the offset before the log's end would wait for ever.
-func (c *consumption) passEmpty(ctx context.Context, topic string, partition int32, next int64) (int64, error) {
-	details, err := topics(ctx, kadm.NewClient(c.client), topic)
+func passEmpty(ctx context.Context, client *kgo.Client, topic string, partition int32, next int64) (int64, error) {
+	details, err := session.Topics(ctx, kadm.NewClient(client), topic)
 	if err != nil {
 		return 0, err
 	}
@@ -23,7 +25,7 @@ func (c *consumption) passEmpty(ctx context.Context, topic string, partition int
 		return next, nil
 	}
 	for {
-		batches, err := c.fetch(ctx, leader, details[topic].ID, topic, partition, next)
+		batches, err := fetch(ctx, client, leader, details[topic].ID, topic, partition, next)
 		if err != nil {
 			return 0, err
 		}
@@ -36,7 +38,7 @@ func (c *consumption) passEmpty(ctx context.Context, topic string, partition int
 }
 
 // fetch asks a broker once for batches from an offset on; it does not wait for any.
-func (c *consumption) fetch(ctx context.Context, broker int32, id kadm.TopicID, topic string, partition int32, offset int64) ([]byte, error) {
+func fetch(ctx context.Context, client *kgo.Client, broker int32, id kadm.TopicID, topic string, partition int32, offset int64) ([]byte, error) {
 	req := kmsg.NewPtrFetchRequest()
 	req.MaxBytes = 1 << 20
 	rt := kmsg.NewFetchRequestTopic()
@@ -45,7 +47,7 @@ func (c *consumption) fetch(ctx context.Context, broker int32, id kadm.TopicID, 
 	rp.Partition, rp.FetchOffset, rp.PartitionMaxBytes = partition, offset, 1<<20
 	rt.Partitions = append(rt.Partitions, rp)
 	req.Topics = append(req.Topics, rt)
-	resp, err := c.client.Broker(int(broker)).RetriableRequest(ctx, req)
+	resp, err := client.Broker(int(broker)).RetriableRequest(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +62,7 @@ func (c *consumption) fetch(ctx context.Context, broker int32, id kadm.TopicID, 
 		return nil, fmt.Errorf("the broker answered a fetch of partition %d of %s with other partitions", partition, topic)
 	}
 	got := r.Topics[0].Partitions[0]
-	return got.RecordBatches, topicError(topic, kerr.ErrorForCode(got.ErrorCode), "")
+	return got.RecordBatches, session.TopicError(topic, kerr.ErrorForCode(got.ErrorCode), "")
 }
 
 // pastEmpty is the offset after the batches without records that hold next, or next if there are none.

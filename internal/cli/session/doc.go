@@ -1,0 +1,13 @@
+// Package session is what the commands of the command line share: streams, flags, the client they speak to brokers with, tables and JSON, errors
+// in words, places in a log, completion.
+//
+// Invariants:
+//
+//  1. What a program would read goes to Out, as a table or JSON; what only a person would, to ErrOut.
+//  2. InWords gives one line that says what was wrong and what to do next.
+//  3. Place and time are read alike by all commands.
+//
+// A Session belongs to the goroutine of its command.
+//
+// Files in reading order: session.go, client.go, interrupt.go, print.go, errors.go, place.go, complete.go.
+package session

@@ -1,0 +1,28 @@
+package session
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// Session is one run of the command line.
+type Session struct {
+	Stdin       io.Reader
+	Out, ErrOut io.Writer
+	Interrupt   <-chan os.Signal
+
+	Brokers string        // -b
+	Output  string        // -o: table or json
+	Timeout time.Duration // --timeout
+}
+
+// UsageError says that a command was called wrongly.
+type UsageError struct{ Err error }
+
+func (e UsageError) Error() string { return e.Err.Error() }
+func (e UsageError) Unwrap() error { return e.Err }
+
+// Usagef is fmt.Errorf for a UsageError.
+func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
