@@ -205,6 +205,7 @@ func (c *classic) accepts(id string, limit int) bool {
 		return true
 	case classicPreparing:
 		return mem != nil && mem.join.held || c.joining < limit
+	case classicCompleting, classicStable:
 	}
 	return mem != nil || len(c.members) < limit
 }

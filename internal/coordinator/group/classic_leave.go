@@ -31,7 +31,7 @@ func (m *Machine) leave(now time.Time, in Leave) {
 	}
 	if left > 0 {
 		if g.classic.phase != classicEmpty {
-			m.rebalance(now, g, "leave", fmt.Sprintf("%d members leave, the last one: %s", left, why))
+			m.rebalance(now, g, "leave", fmt.Sprintf("members that leave: %d, the last with: %s", left, why))
 		}
 		m.classicForget(g)
 	}

@@ -45,7 +45,7 @@ func (m *Machine) classicTimer(now time.Time, t timer) {
 	if g == nil || g.classic == nil {
 		return
 	}
-	switch t.kind {
+	switch t.kind { //nolint:exhaustive // the others are not of classic groups
 	case classicJoin:
 		m.joinTimeout(now, g)
 	case classicSync:
