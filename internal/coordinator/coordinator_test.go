@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/ottla-io/ottla/internal/coordinator/group"
+	"github.com/ottla-io/ottla/internal/coordinator/record"
 	"github.com/ottla-io/ottla/internal/partition"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/storage/vfs"
@@ -194,6 +195,7 @@ func TestParkedIsAnswered(t *testing.T) {
 	n.locate(t, "g")
 	in := group.Join{
 		Caller: n.groups.Caller("test", "/127.0.0.1"), Group: "g", Session: 1 << 34, Rebalance: 1 << 40, ProtocolType: "consumer",
+		Protocols: []record.Protocol{{Name: "range"}},
 	}
 	call := n.groups.Ask("g", in)
 	w := partition.NewWaiter()
