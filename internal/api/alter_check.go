@@ -44,7 +44,7 @@ func (a *API) checkChanges(r meta.ResourceChanges, times int) error {
 		if name == "" {
 			return refuse(kerr.InvalidRequest, "the group name is empty")
 		}
-		return checkValues(r.Changes, setting.CheckGroup)
+		return checkValues(r.Changes, setting.CheckGroup(a.brokerEntries(a.node.Image())))
 	}
 	return refuseType(r.Resource)
 }

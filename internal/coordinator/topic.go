@@ -11,11 +11,8 @@ import (
 )
 
 // Locate makes sure that there is a __consumer_offsets (FindCoordinator): the error is nil if this node coordinates the group, or
-// becomes it soon. It may block until ctx ends.
+// becomes it soon. It may block until ctx ends. The empty id is a group too: consumers that only commit may use it, as in Kafka.
 func (c *Coordinator) Locate(ctx context.Context, groupID string) error {
-	if groupID == "" {
-		return kerr.InvalidGroupID
-	}
 	if err := c.make(ctx); err != nil {
 		return err
 	}

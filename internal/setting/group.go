@@ -62,16 +62,49 @@ func Group(brokers []Entry, overrides map[string]string) []Entry {
 	return Plain(entries)
 }
 
-// CheckGroup says why a group may not have this value: INVALID_CONFIG.
-func CheckGroup(name, value string) error {
-	s := groupSettingNamed(name)
-	if s == nil {
-		return fmt.Errorf("unknown group config %q: %w", name, kerr.InvalidConfig)
+// CheckGroup is a check of a group's configs beside the settings of this broker: why a group may not have this value, INVALID_CONFIG.
+func CheckGroup(brokers []Entry) func(name, value string) error {
+	return func(name, value string) error {
+		s := groupSettingNamed(name)
+		if s == nil {
+			return fmt.Errorf("unknown group config %q: %w", name, kerr.InvalidConfig)
+		}
+		value = strings.TrimSpace(value)
+		allowed := s.allowed(value)
+		if allowed == "" {
+			allowed = s.outside(brokers, value)
+		}
+		if allowed != "" {
+			return fmt.Errorf("%s is %q, expected %s: %w", name, value, allowed, kerr.InvalidConfig)
+		}
+		return nil
 	}
-	if allowed := s.allowed(strings.TrimSpace(value)); allowed != "" {
-		return fmt.Errorf("%s is %q, expected %s: %w", name, value, allowed, kerr.InvalidConfig)
+}
+
+// outside says what the broker allows if value is not within it, else nothing. The bounds of group.consumer.session.timeout.ms are
+// group.consumer.min.session.timeout.ms and group.consumer.max.session.timeout.ms, and so on (Kafka's GroupConfig.validateValues).
+func (s *groupSetting) outside(brokers []Entry, value string) string {
+	n, err := strconv.ParseInt(value, 10, 32)
+	kind, rest, ok := strings.Cut(strings.TrimPrefix(s.broker, "group."), ".")
+	if err != nil || !ok || s.typ != kmsg.ConfigTypeInt {
+		return ""
 	}
-	return nil
+	bound := func(which string) (name string, at int64, ok bool) {
+		name = "group." + kind + "." + which + "." + rest
+		e := Find(brokers, name)
+		if e == nil || e.Value == nil {
+			return name, 0, false
+		}
+		at, err := strconv.ParseInt(*e.Value, 10, 32)
+		return name, at, err == nil
+	}
+	if name, low, ok := bound("min"); ok && n < low {
+		return fmt.Sprintf("at least %d (%s)", low, name)
+	}
+	if name, high, ok := bound("max"); ok && n > high {
+		return fmt.Sprintf("at most %d (%s)", high, name)
+	}
+	return ""
 }
 
 func groupSettingNamed(name string) *groupSetting {

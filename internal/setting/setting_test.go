@@ -98,18 +98,25 @@ func TestGroup(t *testing.T) {
 
 func TestChecks(t *testing.T) {
 	t.Parallel()
+	inGroup := setting.CheckGroup([]setting.Entry{
+		{Name: "group.consumer.min.session.timeout.ms", Value: new("45000")}, {Name: "group.consumer.max.session.timeout.ms", Value: new("60000")},
+	})
 	for _, c := range []struct {
 		check       func(name, value string) error
 		name, value string
 		want        error
 	}{
-		{setting.CheckGroup, "consumer.session.timeout.ms", " 50000 ", nil},
-		{setting.CheckGroup, "consumer.session.timeout.ms", "-1", kerr.InvalidConfig},
-		{setting.CheckGroup, "consumer.session.timeout.ms", "x", kerr.InvalidConfig},
-		{setting.CheckGroup, "share.renew.acknowledge.enable", "False", nil},
-		{setting.CheckGroup, "share.renew.acknowledge.enable", "no", kerr.InvalidConfig},
-		{setting.CheckGroup, "streams.assignor.name", "anything", nil},
-		{setting.CheckGroup, "no.such", "1", kerr.InvalidConfig},
+		{inGroup, "consumer.session.timeout.ms", " 50000 ", nil},
+		{inGroup, "consumer.session.timeout.ms", "45000", nil},
+		{inGroup, "consumer.session.timeout.ms", "44999", kerr.InvalidConfig},
+		{inGroup, "consumer.session.timeout.ms", "60001", kerr.InvalidConfig},
+		{inGroup, "consumer.heartbeat.interval.ms", "1", nil}, // this broker tells no bounds
+		{inGroup, "consumer.session.timeout.ms", "-1", kerr.InvalidConfig},
+		{inGroup, "consumer.session.timeout.ms", "x", kerr.InvalidConfig},
+		{inGroup, "share.renew.acknowledge.enable", "False", nil},
+		{inGroup, "share.renew.acknowledge.enable", "no", kerr.InvalidConfig},
+		{inGroup, "streams.assignor.name", "anything", nil},
+		{inGroup, "no.such", "1", kerr.InvalidConfig},
 		{setting.CheckClientMetrics, "interval.ms", "100", nil},
 		{setting.CheckClientMetrics, "interval.ms", "3600000", nil},
 		{setting.CheckClientMetrics, "interval.ms", "99", kerr.InvalidRequest},
