@@ -208,11 +208,6 @@ func (c conn) wantNoGroups() {
 	offsets := kmsg.NewPtrOffsetDeleteRequest()
 	offsets.Group = "none"
 	c.want("GROUP_ID_NOT_FOUND", offsets)
-	next := kmsg.NewPtrConsumerGroupDescribeRequest()
-	next.Groups = []string{"none"}
-	c.want("GROUP_ID_NOT_FOUND", at(0, next))
-	next.Groups = []string{""}
-	c.want("INVALID_GROUP_ID", at(1, next))
 }
 
 // TestStrangeGroups: a group may have any name, and each is another group.
