@@ -46,6 +46,7 @@ func codesOf(resp kmsg.Response) string {
 				}
 				walk(inner)
 			}
+		default: // it holds no codes
 		}
 	}
 	walk(reflect.ValueOf(resp))
@@ -145,7 +146,7 @@ func TestGroupsNobodyKnows(t *testing.T) {
 	t.Parallel()
 	b := startGroups(t)
 	c := b.dial(t)
-	for v := int16(0); v <= 9; v++ {
+	for v := range int16(10) {
 		c.want("INVALID_GROUP_ID", joinGroup(v, "", ""))
 		c.want("UNKNOWN_MEMBER_ID", joinGroup(v, "none", "m"))
 		for _, ms := range []int32{-1, 0, 5999, 1_800_001} {
@@ -154,13 +155,13 @@ func TestGroupsNobodyKnows(t *testing.T) {
 		c.want("INCONSISTENT_GROUP_PROTOCOL", joinGroup(v, "none", "", func(m *kmsg.JoinGroupRequest) { m.Protocols = nil }))
 		c.want("INCONSISTENT_GROUP_PROTOCOL", joinGroup(v, "none", "", func(m *kmsg.JoinGroupRequest) { m.ProtocolType = "" }))
 	}
-	for v := int16(0); v <= 5; v++ {
+	for v := range int16(6) {
 		c.want("INVALID_GROUP_ID", syncGroup(v, "", "m", 1))
 		c.want("UNKNOWN_MEMBER_ID", syncGroup(v, "none", "m", 1))
 		c.want("INVALID_GROUP_ID", leaveGroup(v, "", "m"))
 		c.want("UNKNOWN_MEMBER_ID", leaveGroup(v, "none", "m"))
 	}
-	for v := int16(0); v <= 4; v++ {
+	for v := range int16(5) {
 		c.want("INVALID_GROUP_ID", heartbeat(v, "", "m", 1))
 		c.want("UNKNOWN_MEMBER_ID", heartbeat(v, "none", "m", 1))
 	}
@@ -184,14 +185,14 @@ func TestGroupsNobodyKnows(t *testing.T) {
 // wantNoGroups wants that no group was made.
 func (c conn) wantNoGroups() {
 	c.t.Helper()
-	for v := int16(0); v <= 5; v++ {
+	for v := range int16(6) {
 		if resp := c.want("", at(v, kmsg.NewPtrListGroupsRequest())).(*kmsg.ListGroupsResponse); len(resp.Groups) > 0 {
 			c.t.Errorf("groups: %+v", resp.Groups)
 		}
 	}
 	describe := kmsg.NewPtrDescribeGroupsRequest()
 	describe.Groups = []string{"none"}
-	for v := int16(0); v <= 6; v++ {
+	for v := range int16(7) {
 		code := ""
 		if v >= 6 {
 			code = "GROUP_ID_NOT_FOUND"
@@ -202,7 +203,7 @@ func (c conn) wantNoGroups() {
 	}
 	remove := kmsg.NewPtrDeleteGroupsRequest()
 	remove.Groups = []string{"none", "none"}
-	for v := int16(0); v <= 3; v++ {
+	for v := range int16(4) {
 		c.want("GROUP_ID_NOT_FOUND", at(v, remove))
 	}
 	offsets := kmsg.NewPtrOffsetDeleteRequest()
