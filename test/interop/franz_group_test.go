@@ -64,7 +64,8 @@ func (f franz) Join(in membership) (member, error) {
 func (m *franzMember) Leave() error {
 	m.stop()
 	m.runs.Wait()
+	err := m.client.CommitUncommittedOffsets(context.Background())
 	m.client.CloseAllowingRebalance()
 	m.remove(m.Owned()...)
-	return nil
+	return err
 }
