@@ -38,12 +38,8 @@ func (m *Machine) forgetIfGone(g *group) {
 	}
 }
 
-// The words for states of groups that both protocols have, and what classic consumers call their protocol.
-const (
-	stateEmpty, stateStable, stateDead = "Empty", "Stable", "Dead"
-
-	typeConsumer = "consumer"
-)
+// The words for the states of groups that both protocols have. None is Dead here: what Kafka calls so is not there.
+const stateEmpty, stateStable = "Empty", "Stable"
 
 // state is Kafka's word for the group's.
 func (g *group) state() string {
@@ -55,8 +51,6 @@ func (g *group) state() string {
 	}
 	return stateEmpty
 }
-
-func (g *group) dead() bool { return g.classic != nil && g.classic.state() == stateDead }
 
 // subscribes reports whether a member may be subscribed to topic.
 func (g *group) subscribes(topic string) bool {

@@ -22,7 +22,7 @@ func (g *group) listed() Listed {
 	case g.classic != nil:
 		l.ProtocolType = g.classic.protocolType()
 	case g.consumer != nil:
-		l.ProtocolType, l.Type = typeConsumer, "consumer"
+		l.ProtocolType, l.Type = consumerProtocol, "consumer"
 	}
 	return l
 }

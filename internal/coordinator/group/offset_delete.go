@@ -40,9 +40,9 @@ func checkDeleteOffsets(id string, g *group) error {
 		return err
 	}
 	switch {
-	case g == nil || g.dead():
+	case g == nil:
 		return kerr.GroupIDNotFound
-	case g.classic != nil && g.state() != stateEmpty && g.classic.protocolType() != typeConsumer:
+	case g.classic != nil && g.state() != stateEmpty && g.classic.protocolType() != consumerProtocol:
 		return kerr.NonEmptyGroup
 	}
 	return nil

@@ -72,7 +72,7 @@ func (m *Machine) expireLater(now time.Time) {
 func (m *Machine) sweepGroup(now time.Time, b *budget, id string) bool {
 	g := m.find(id)
 	b.visits++
-	if g == nil || g.dead() || m.removals[id] != nil {
+	if g == nil || m.removals[id] != nil {
 		return true
 	}
 	if g.offsets.count > 0 && m.sweep.left == g.offsets.count {
@@ -97,10 +97,16 @@ func (m *Machine) sweepGroup(now time.Time, b *budget, id string) bool {
 			return false
 		}
 	}
-	if all && g.state() == stateEmpty {
+	if all && g.idle() {
 		m.removeGroup(g)
 	}
 	return true
+}
+
+// idle reports whether a group has no members and expects none, so that it may go with its last offset. Kafka lets it go also while member
+// ids are given out that nobody has joined with yet (KIP-394), who then have to ask again.
+func (g *group) idle() bool {
+	return g.state() == stateEmpty && (g.classic == nil || g.classic.pending.len() == 0)
 }
 
 // judge is what is known of a topic and its group.
@@ -146,7 +152,7 @@ func (m *Machine) oldOffsets(now time.Time, g *group) oldOffsets {
 			old.empty = &at
 		}
 	case stateStable:
-		old.never = g.classic.protocolType() != typeConsumer
+		old.never = g.classic.protocolType() != consumerProtocol
 	default:
 		old.never = true
 	}

@@ -18,7 +18,7 @@ func (m *Machine) fetch(in Fetch) {
 		}
 	}
 	f := fetching{m: m}
-	if g != nil && !g.dead() {
+	if g != nil {
 		f.offsets = &g.offsets
 	}
 	var topics []FetchedTopic

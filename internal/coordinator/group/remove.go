@@ -39,7 +39,7 @@ func (m *Machine) delete(now time.Time, in Delete) {
 	g := m.find(in.Group)
 	err := error(nil)
 	switch {
-	case g == nil || g.dead():
+	case g == nil:
 		err = kerr.GroupIDNotFound
 	case g.state() != stateEmpty:
 		err = kerr.NonEmptyGroup
