@@ -14,7 +14,7 @@ func (m *Machine) deleteOffsets(now time.Time, in DeleteOffsets) {
 		m.answerAfter(in.Token, DeleteOffsetsResult{Err: err}, m.shown(g))
 		return
 	}
-	r := removal{token: in.Token, group: in.Group}
+	r := removal{token: in.Token, group: in.Group, wait: g.written}
 	result := DeleteOffsetsResult{Topics: make([]DeletedTopic, 0, len(in.Topics))}
 	for _, t := range in.Topics {
 		deleted := DeletedTopic{Topic: t.Topic, Partitions: make([]DeletedPartition, len(t.Partitions))}

@@ -6,6 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/ottla-io/ottla/internal/coordinator/record"
+	"github.com/ottla-io/ottla/internal/protocol/batch"
 )
 
 // A step's tombstones fit one batch. So what removes more than that takes several steps, with a pause between them, in which others are
@@ -24,6 +25,7 @@ type removal struct {
 	token  Token
 	group  string
 	result any
+	wait   batch.Offset // the end of what result shows
 	todo   []place
 	whole  bool // all of its offsets, then the group, in place of todo
 }
@@ -49,7 +51,7 @@ func (m *Machine) delete(now time.Time, in Delete) {
 		m.answerAfter(in.Token, DeleteResult{Err: err}, m.shown(g))
 		return
 	}
-	m.remove(now, removal{token: in.Token, group: in.Group, result: DeleteResult{}, whole: true})
+	m.remove(now, removal{token: in.Token, group: in.Group, result: DeleteResult{}, wait: g.written, whole: true})
 }
 
 // remove does all of r in this step, or begins to.
@@ -93,7 +95,7 @@ func (m *Machine) removeSome(r *removal) bool {
 			return false
 		}
 	}
-	m.answerAfter(r.token, r.result, m.removed)
+	m.answerAfter(r.token, r.result, max(r.wait, m.removed))
 	return true
 }
 
