@@ -51,7 +51,7 @@ type logged struct {
 var scriptLines = map[string]func(t *testing.T, in any, lines []string) any{
 	"commit": commitLines, "fetch": fetchLines, "deleteoffsets": deleteOffsetsLines,
 	"consumerheartbeat": ownedLines,
-	"join": joinLines, "sync": syncLines, "leave": leaveLines,
+	"join":              joinLines, "sync": syncLines, "leave": leaveLines,
 }
 
 // scriptInputs are the inputs by name.
