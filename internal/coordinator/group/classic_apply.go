@@ -7,13 +7,10 @@ import (
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 )
 
-// recordOverhead is the most bytes that a record takes in a batch beside its key and value: lengths, deltas, attributes.
-const recordOverhead = 40
-
 // emitClassic writes the group as it is now, and reports whether it can. What Apply will be given is what stands here already.
 func (m *Machine) emitClassic(g *group) bool {
 	r := g.classic.record(g.id).Record()
-	if len(r.Key)+len(r.Value)+recordOverhead > m.opts.RecordMax {
+	if m.opts.RecordMax > 0 && len(r.Key)+len(r.Value) > m.opts.RecordMax {
 		return false
 	}
 	m.out.Records = append(m.out.Records, r)
@@ -51,7 +48,7 @@ func (m *Machine) applyClassic(at batch.Offset, _ int64, e record.Classic) {
 		g.classic.durable = true
 		return
 	}
-	g.classic = loadClassic(e.Value)
+	g.classic, g.consumer = loadClassic(e.Value), nil // a later record wins
 }
 
 // dropClassic takes in a tombstone.

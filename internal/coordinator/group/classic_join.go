@@ -18,6 +18,8 @@ const (
 	memberPrefixMax = 255
 	// protocolsMax is how many records' worth of protocols one member may bring. Only one of them is ever written.
 	protocolsMax = 4
+	// protocolCost is what a protocol takes beside its name and metadata, in bytes.
+	protocolCost = 64
 )
 
 // join decides on a JoinGroup: it is refused, answered with what is, or parked until the rebalance that it is part of is over
@@ -55,9 +57,9 @@ func (m *Machine) checkJoin(in Join) error {
 	}
 	size := 0
 	for _, p := range in.Protocols {
-		size += len(p.Name) + len(p.Metadata)
+		size += len(p.Name) + len(p.Metadata) + protocolCost
 	}
-	if size > protocolsMax*m.opts.RecordMax {
+	if m.opts.RecordMax > 0 && size > protocolsMax*m.opts.RecordMax {
 		// Kafka takes it, and fails when it cannot write the group, with the same error.
 		return kerr.UnknownServerError
 	}

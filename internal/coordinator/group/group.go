@@ -57,6 +57,17 @@ func (g *group) subscribes(topic string) bool {
 	return g.classic != nil && g.classic.subscribes(topic) || g.consumer != nil && g.consumer.subscribes(topic)
 }
 
+// members is how many the group has.
+func (g *group) members() int {
+	switch {
+	case g.classic != nil:
+		return len(g.classic.members)
+	case g.consumer != nil:
+		return len(g.consumer.ids)
+	}
+	return 0
+}
+
 // shown is what an answer waits for that shows g but not its offsets; nil: that there is none.
 func (m *Machine) shown(g *group) batch.Offset {
 	if g == nil {

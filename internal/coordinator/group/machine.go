@@ -82,7 +82,7 @@ const tickMax = 64
 // tick takes the timers that are due. One that fills a batch has the Tick for itself.
 func (m *Machine) tick(now time.Time) {
 	for i := range tickMax {
-		if i > 0 && m.timers.large() {
+		if i > 0 && (m.timers.large() || m.full()) {
 			return
 		}
 		t, ok := m.timers.due(now)
@@ -102,6 +102,15 @@ func (m *Machine) tick(now time.Time) {
 			m.consumerTimer(now, t)
 		}
 	}
+}
+
+// full reports whether the Step's records leave less than half of a batch.
+func (m *Machine) full() bool {
+	size := 0
+	for _, r := range m.out.Records {
+		size += len(r.Key) + len(r.Value) + recordCost
+	}
+	return m.opts.RecordMax > 0 && size > m.opts.RecordMax/2
 }
 
 // loaded begins sessions and the search for old offsets.

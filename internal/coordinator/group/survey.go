@@ -40,8 +40,7 @@ func (m *Machine) Survey(id string) (Surveyed, bool) {
 	if g == nil {
 		return Surveyed{}, false
 	}
-	s := Surveyed{Listed: g.listed(), Topics: g.offsets.survey()}
-	return s, true
+	return Surveyed{Listed: g.listed(), Members: g.members(), Topics: g.offsets.survey()}, true
 }
 
 // survey copies what metrics show of the offsets.
