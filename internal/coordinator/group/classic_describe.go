@@ -7,7 +7,7 @@ import "github.com/twmb/franz-go/pkg/kerr"
 func (m *Machine) describe(in Describe) {
 	g := m.find(in.Group)
 	if g == nil || g.consumer != nil {
-		m.answerAfter(in.Token, DescribeResult{Err: kerr.GroupIDNotFound, Group: in.Group, State: stateDead}, m.shown(g))
+		m.answerAfter(in.Token, DescribeResult{Err: kerr.GroupIDNotFound, Group: in.Group, State: "Dead"}, m.shown(g))
 		return
 	}
 	result := DescribeResult{Group: g.id, State: classicEmpty.String()}

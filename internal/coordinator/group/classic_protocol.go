@@ -9,6 +9,9 @@ import (
 	"github.com/ottla-io/ottla/internal/coordinator/record"
 )
 
+// consumerProtocol is the protocol type of consumers, whose metadata is understood here.
+const consumerProtocol = "consumer"
+
 // supports reports whether a member of that type and with those protocols goes with the members: it has one protocol that all have.
 func (c *classic) supports(protocolType string, protocols []record.Protocol) bool {
 	if len(c.members) == 0 {
@@ -95,7 +98,7 @@ func (c *classic) subscribes(topic string) bool {
 // parseTopics reads the subscriptions of all members, in all their protocols: which of these is chosen next is not known.
 func (c *classic) parseTopics() subscribedTopics {
 	topics := subscribedTopics{parsed: true, names: make(map[string]bool)}
-	if c.kind != typeConsumer {
+	if c.kind != consumerProtocol {
 		return topics
 	}
 	for _, mem := range c.order {
