@@ -1,33 +1,103 @@
-package ottla
+package ottla_test
 
 import (
-	"reflect"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 
-	"github.com/ottla-io/ottla/internal/config"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/ottla-io/ottla"
+	"github.com/ottla-io/ottla/ottlatest"
 )
 
-// TestGroupOptions: every setting of groups reaches the machine. Each has a default above zero but for the two named.
-func TestGroupOptions(t *testing.T) {
-	t.Parallel()
-	c, err := config.Load(config.Input{})
+// metrics gets a broker's metrics and returns a function that looks a series up.
+func metrics(t *testing.T, s *ottla.Server) func(series string) (float64, bool) {
+	t.Helper()
+	defer http.DefaultClient.CloseIdleConnections()
+	resp, err := http.Get("http://" + s.AdminAddr() + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{config: c}
-	zero := map[string]bool{"RecordMax": true, "MinAssignmentInterval": true} // the coordinator finds the first; the second's default is 0
-	check := func(v reflect.Value) {
-		for field, value := range v.Fields() {
-			if value.Kind() != reflect.Struct && value.IsZero() != zero[field.Name] {
-				t.Errorf("%s is %v", field.Name, value)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s %v", resp.Status, err)
+	}
+	return func(series string) (float64, bool) {
+		_, after, ok := strings.Cut(string(body), "\n"+series+" ")
+		text, _, _ := strings.Cut(after, "\n")
+		value, err := strconv.ParseFloat(text, 64)
+		return value, ok && err == nil
+	}
+}
+
+// TestGroupMetrics: what a group has committed, and how far it is behind, stands at /metrics without an exporter.
+func TestGroupMetrics(t *testing.T) {
+	t.Parallel()
+	s := ottlatest.Start(t)
+	ctx := deadline(t)
+	client := newClient(t, s, kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	admin := kadm.NewClient(client)
+	if _, err := admin.CreateTopic(ctx, 2, 1, nil, "orders"); err != nil {
+		t.Fatal(err)
+	}
+	for i := range int32(2) {
+		for range 5 {
+			r := &kgo.Record{Topic: "orders", Partition: i, Timestamp: time.Now().Add(-time.Duration(i+1) * time.Hour), Value: []byte("v")}
+			if err := client.ProduceSync(ctx, r).FirstErr(); err != nil {
+				t.Fatal(err)
 			}
 		}
 	}
-	opts := s.groupOptions()
-	check(reflect.ValueOf(opts))
-	check(reflect.ValueOf(opts.Classic))
-	check(reflect.ValueOf(opts.Consumer))
-	if opts.Consumer.MaxAssignmentInterval <= opts.Consumer.AssignmentInterval || opts.Consumer.MaxSession <= opts.Consumer.Session {
-		t.Errorf("%+v", opts.Consumer)
+	var offsets kadm.Offsets
+	offsets.AddOffset("orders", 0, 5, -1)
+	offsets.AddOffset("orders", 1, 2, -1)
+	if err := admin.CommitAllOffsets(ctx, "billing", offsets); err != nil {
+		t.Fatal(err)
+	}
+	look := metrics(t, s)
+	for series, want := range map[string]float64{
+		`ottla_group_lag_records{group="billing"}`:                                                 3,
+		`ottla_group_partition_lag_records{group="billing",partition="0",topic="orders"}`:          0,
+		`ottla_group_partition_lag_seconds{group="billing",partition="0",topic="orders"}`:          0,
+		`ottla_group_partition_offset{group="billing",partition="1",topic="orders"}`:               2,
+		`ottla_group_members{group="billing"}`:                                                     0,
+		`ottla_groups{state="Empty",type="classic"}`:                                               1,
+		`ottla_group_commits_total{group="billing"}`:                                               1,
+		`kafka_consumergroup_current_offset{consumergroup="billing",partition="1",topic="orders"}`: 2,
+		`kafka_consumergroup_current_offset_sum{consumergroup="billing",topic="orders"}`:           7,
+		`kafka_consumergroup_lag{consumergroup="billing",partition="1",topic="orders"}`:            3,
+		`kafka_consumergroup_lag_sum{consumergroup="billing",topic="orders"}`:                      3,
+		`kafka_consumergroup_members{consumergroup="billing"}`:                                     0,
+		`kafka_topic_partition_current_offset{partition="1",topic="orders"}`:                       5,
+		`kafka_topic_partition_oldest_offset{partition="1",topic="orders"}`:                        0,
+	} {
+		if got, ok := look(series); !ok || got != want {
+			t.Errorf("%s is %v, %t, want %v", series, got, ok, want)
+		}
+	}
+	for _, series := range []string{`ottla_group_lag_seconds{group="billing"}`, `ottla_group_partition_lag_seconds{group="billing",partition="1",topic="orders"}`} {
+		if got, ok := look(series); !ok || got < 7200 || got > 7300 {
+			t.Errorf("%s is %v, %t, want two hours", series, got, ok)
+		}
+	}
+	// A group that is deleted takes its series with it.
+	if _, err := admin.DeleteGroup(ctx, "billing"); err != nil {
+		t.Fatal(err)
+	}
+	look = metrics(t, s)
+	if got, ok := look(`ottla_group_offsets_removed_total`); !ok || got != 2 {
+		t.Errorf("%v offsets were removed, want 2", got)
+	}
+	for _, name := range []string{"ottla_group_members", "ottla_group_commits_total"} {
+		if _, ok := look(fmt.Sprintf("%s{group=%q}", name, "billing")); ok {
+			t.Errorf("there is still %s", name)
+		}
 	}
 }
