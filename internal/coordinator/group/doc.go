@@ -22,6 +22,6 @@
 // Concurrency: none; the shell has one lock for each machine. No map is walked where order shows.
 //
 // Files in reading order: input.go, input_offset.go, input_classic.go, input_consumer.go (what goes in and what comes out), machine.go
-// (Step, Apply, Next), timers.go, group.go (what both protocols share), offsets.go (how offsets are kept), offset_*.go, remove.go (deletions, the
+// (Step, Apply, Next), timers.go, group.go (what both protocols share), offset_*.go, remove.go (deletions, the
 // large ones in steps), list.go, classic_*.go, consumer_*.go.
 package group

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/ottla-io/ottla/internal/coordinator/offset"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 )
 
@@ -11,7 +12,7 @@ import (
 // consumer is set; with neither, it is a group of standalone consumers that only commit (Kafka's SimpleGroup: it lists as classic, Empty).
 type group struct {
 	id       string
-	offsets  offsets
+	offsets  offset.Set
 	classic  *classic
 	consumer *consumer
 	// written is the end of the newest record of the group or its members (not of its offsets), which the answers that show these wait for.
@@ -33,7 +34,7 @@ func (m *Machine) ensure(id string) *group {
 
 // forgetIfGone removes a group of which nothing is left.
 func (m *Machine) forgetIfGone(g *group) {
-	if g.classic == nil && g.consumer == nil && g.offsets.empty() {
+	if g.classic == nil && g.consumer == nil && g.offsets.Len() == 0 {
 		delete(m.groups, g.id)
 	}
 }

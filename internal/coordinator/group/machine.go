@@ -6,6 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/ottla-io/ottla/internal/cluster/meta"
+	"github.com/ottla-io/ottla/internal/coordinator/offset"
 	"github.com/ottla-io/ottla/internal/coordinator/record"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 )
@@ -16,7 +17,7 @@ type Machine struct {
 	image  *meta.Image
 	groups map[string]*group
 	// topics are those that some group has offsets of.
-	topics map[string]*topicUse
+	topics offset.Topics
 	timers timers
 	follow follows // what next-generation groups look at
 	// applied is the end of the newest record, and removed that of the newest tombstone.
@@ -29,7 +30,7 @@ type Machine struct {
 
 // New returns a machine without groups.
 func New(opts Options) *Machine {
-	return &Machine{opts: opts, groups: make(map[string]*group), topics: make(map[string]*topicUse), removals: make(map[string]*removal)}
+	return &Machine{opts: opts, groups: make(map[string]*group), removals: make(map[string]*removal)}
 }
 
 // Next is when the machine wants a Tick; zero: never.

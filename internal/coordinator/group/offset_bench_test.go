@@ -2,11 +2,13 @@ package group
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
 	"github.com/ottla-io/ottla/internal/coordinator/record"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
+	"github.com/ottla-io/ottla/internal/protocol/topic"
 )
 
 // million is a machine with a million offsets: of so many groups, each with as many partitions.
@@ -73,5 +75,40 @@ func BenchmarkLargeRemovals(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// BenchmarkApplyOffsets replays a million offsets: of few groups with many partitions, of many with few, and one of each.
+func BenchmarkApplyOffsets(b *testing.B) {
+	const n = 1_000_000
+	for _, partitions := range []int{1, 3, 100, n} {
+		b.Run(fmt.Sprintf("partitions=%d", partitions), func(b *testing.B) {
+			records := make([]record.Record, n)
+			for i := range records {
+				g := fmt.Sprintf("consumer-group-%07d", i/partitions)
+				records[i] = record.Offset{Group: g, Topic: "a-topic-of-some-length", Partition: int32(i % partitions), Value: &record.OffsetValue{
+					Offset: batch.Offset(i), LeaderEpoch: 3, Metadata: g, Committed: 1e12, Expires: -1, TopicID: topic.ID{7},
+				}}.Record()
+			}
+			b.ReportAllocs()
+			var before, after runtime.MemStats
+			for b.Loop() {
+				runtime.GC()
+				runtime.ReadMemStats(&before)
+				m := New(Options{})
+				for i, r := range records {
+					if err := m.Apply(batch.Offset(i), 1e12, r.Key, r.Value); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.StopTimer()
+				runtime.GC()
+				runtime.ReadMemStats(&after)
+				b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/n, "heap-B/offset")
+				runtime.KeepAlive(m)
+				b.StartTimer()
+			}
+			runtime.KeepAlive(records)
+		})
 	}
 }

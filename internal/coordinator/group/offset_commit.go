@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/ottla-io/ottla/internal/coordinator/record"
+	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
 )
 
@@ -91,6 +92,19 @@ func (m *Machine) topicID(name string) topic.ID {
 		return t.ID
 	}
 	return topic.ID{}
+}
+
+// applyOffset takes in a committed offset or its tombstone.
+func (m *Machine) applyOffset(at batch.Offset, e record.Offset) {
+	g := m.find(e.Group)
+	switch {
+	case g == nil && e.Value == nil:
+		return
+	case g == nil:
+		g = m.ensure(e.Group)
+	}
+	m.topics.Apply(&g.offsets, at, e)
+	m.forgetIfGone(g)
 }
 
 // commitOne emits one offset, or says why not.

@@ -24,7 +24,7 @@ func (m *Machine) deleteOffsets(now time.Time, in DeleteOffsets) {
 			switch {
 			case subscribed:
 				deleted.Partitions[i].Err = kerr.GroupSubscribedToTopic
-			case g.offsets.get(t.Topic, p) != nil:
+			case g.offsets.Get(t.Topic, p) != nil:
 				r.todo = append(r.todo, place{t.Topic, p})
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ottla-io/ottla/internal/cluster/meta"
+	"github.com/ottla-io/ottla/internal/coordinator/offset"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
 )
@@ -75,14 +76,14 @@ func (m *Machine) sweepGroup(now time.Time, b *budget, id string) bool {
 	if g == nil || m.removals[id] != nil {
 		return true
 	}
-	if g.offsets.count > 0 && m.sweep.left == g.offsets.count {
+	if g.offsets.Len() > 0 && m.sweep.left == g.offsets.Len() {
 		m.sweep.left = 0
 		return true
 	}
 	m.sweep.left = 0
 	old, before := m.oldOffsets(now, g), b.records
 	all, topicName, gone := !old.never, "", judge{}
-	for name, c := range g.offsets.all() {
+	for name, c := range g.offsets.All() {
 		b.visits++
 		if name != topicName {
 			topicName, gone = name, m.judgeTopic(g, name)
@@ -90,9 +91,9 @@ func (m *Machine) sweepGroup(now time.Time, b *budget, id string) bool {
 		switch {
 		case !gone.deleted(m, c) && (gone.subscribed || !old.has(c)):
 			all = false
-		case !m.tombstone(b, id, name, c.part):
+		case !m.tombstone(b, id, name, c.Partition):
 			if b.records > before {
-				m.sweep.left = g.offsets.count
+				m.sweep.left = g.offsets.Len()
 			}
 			return false
 		}
@@ -121,10 +122,10 @@ func (m *Machine) judgeTopic(g *group, name string) judge {
 
 // deleted reports whether c's topic is: it was seen to be deleted, or there is none with its id. An offset without an id goes only if
 // the deletion was seen. An image may be older than the log when a machine is new, so nothing goes before the first sweep, an interval later.
-func (j judge) deleted(m *Machine, c *committed) bool {
-	id := c.extra().topicID
+func (j judge) deleted(m *Machine, c *offset.Committed) bool {
+	id := c.TopicID()
 	for _, was := range j.was {
-		if id == was.id || id == (topic.ID{}) && c.logged < was.before {
+		if id == was.id || id == (topic.ID{}) && c.Logged < was.before {
 			return true
 		}
 	}
@@ -159,8 +160,8 @@ func (m *Machine) oldOffsets(now time.Time, g *group) oldOffsets {
 	return old
 }
 
-func (o oldOffsets) has(c *committed) bool {
-	switch expires := c.extra().expires; {
+func (o oldOffsets) has(c *offset.Committed) bool {
+	switch expires := c.Expires(); {
 	case o.never:
 		return false
 	case expires != -1:
@@ -168,7 +169,7 @@ func (o oldOffsets) has(c *committed) bool {
 	case o.empty != nil:
 		return *o.empty <= o.since
 	}
-	return c.at <= o.since
+	return c.At <= o.since
 }
 
 // offsetImage looks for topics that were deleted, or made again under the same name: their offsets go soon.
@@ -183,7 +184,7 @@ func (m *Machine) offsetImage(now time.Time, old *meta.Image) {
 			rest = rest[1:]
 		}
 		same := len(rest) > 0 && (rest[0] == t || rest[0].ID == t.ID)
-		if same || m.topics[t.Name] == nil {
+		if same || !m.topics.Has(t.Name) {
 			continue
 		}
 		if m.sweep.deleted == nil {

@@ -109,7 +109,7 @@ func TestExpiryRules(t *testing.T) {
 			groupGone := look(t, m, end)
 			got := []string{}
 			for _, name := range all {
-				if e := expires[name]; m.find("g") != nil && m.find("g").offsets.get(e.Topic, e.Partition) != nil {
+				if e := expires[name]; m.find("g") != nil && m.find("g").offsets.Get(e.Topic, e.Partition) != nil {
 					got = append(got, name)
 				}
 			}

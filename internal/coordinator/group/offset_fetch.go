@@ -1,6 +1,7 @@
 package group
 
 import (
+	"github.com/ottla-io/ottla/internal/coordinator/offset"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
 )
@@ -33,7 +34,7 @@ func (m *Machine) fetch(in Fetch) {
 // fetching is an answer that is being made.
 type fetching struct {
 	m       *Machine
-	offsets *offsets     // nil: there are none
+	offsets *offset.Set  // nil: there are none
 	wait    batch.Offset // the end of what it shows
 }
 
@@ -44,21 +45,21 @@ func (f *fetching) some(topics []FetchTopic) []FetchedTopic {
 		if (t.ID == topic.ID{}) {
 			t.ID = f.m.topicID(t.Topic)
 		}
-		fetched := FetchedTopic{Topic: t.Topic, ID: t.ID, Partitions: make([]FetchedPartition, 0, len(t.Partitions))}
+		ft := FetchedTopic{Topic: t.Topic, ID: t.ID, Partitions: make([]FetchedPartition, 0, len(t.Partitions))}
 		for _, p := range t.Partitions {
-			fetched.Partitions = append(fetched.Partitions, f.one(t.Topic, t.ID, p))
+			ft.Partitions = append(ft.Partitions, f.one(t.Topic, t.ID, p))
 		}
-		list = append(list, fetched)
+		list = append(list, ft)
 	}
 	return list
 }
 
 func (f *fetching) one(name string, id topic.ID, partition int32) FetchedPartition {
 	if f.offsets != nil {
-		if c := f.offsets.get(name, partition); c != nil {
+		if c := f.offsets.Get(name, partition); c != nil {
 			f.saw(c)
-			if c.of(id) {
-				return c.fetched()
+			if c.Of(id) {
+				return fetched(c)
 			}
 		}
 	}
@@ -75,30 +76,25 @@ func (f *fetching) all() []FetchedTopic {
 	}
 	var topicName string
 	var id topic.ID
-	for name, c := range f.offsets.all() {
+	for name, c := range f.offsets.All() {
 		f.saw(c)
 		if name != topicName {
 			topicName, id = name, f.m.topicID(name)
 		}
-		if !c.of(id) {
+		if !c.Of(id) {
 			continue
 		}
 		if n := len(list); n == 0 || list[n-1].Topic != name {
 			list = append(list, FetchedTopic{Topic: name, ID: id})
 		}
 		last := &list[len(list)-1]
-		last.Partitions = append(last.Partitions, c.fetched())
+		last.Partitions = append(last.Partitions, fetched(c))
 	}
 	return list
 }
 
-func (f *fetching) saw(c *committed) { f.wait = max(f.wait, c.logged+1) }
+func (f *fetching) saw(c *offset.Committed) { f.wait = max(f.wait, c.Logged+1) }
 
-// of reports whether c was committed for the topic with that id, and not for a former one of the same name, as far as both are known.
-func (c *committed) of(id topic.ID) bool {
-	return id == (topic.ID{}) || c.extra().topicID == (topic.ID{}) || c.extra().topicID == id
-}
-
-func (c *committed) fetched() FetchedPartition {
-	return FetchedPartition{Partition: c.part, Offset: c.offset, LeaderEpoch: c.epoch, Metadata: c.metadata}
+func fetched(c *offset.Committed) FetchedPartition {
+	return FetchedPartition{Partition: c.Partition, Offset: c.Offset, LeaderEpoch: c.Epoch, Metadata: c.Metadata}
 }

@@ -82,8 +82,8 @@ func (m *Machine) removeSome(r *removal) bool {
 	var b budget
 	g := m.find(r.group)
 	if g != nil && r.whole {
-		for name, c := range g.offsets.all() {
-			if !m.tombstone(&b, r.group, name, c.part) {
+		for name, c := range g.offsets.All() {
+			if !m.tombstone(&b, r.group, name, c.Partition) {
 				return false
 			}
 		}
@@ -91,7 +91,7 @@ func (m *Machine) removeSome(r *removal) bool {
 	}
 	for ; g != nil && len(r.todo) > 0; r.todo = r.todo[1:] {
 		at := r.todo[0]
-		if g.offsets.get(at.topic, at.partition) != nil && !m.tombstone(&b, r.group, at.topic, at.partition) {
+		if g.offsets.Get(at.topic, at.partition) != nil && !m.tombstone(&b, r.group, at.topic, at.partition) {
 			return false
 		}
 	}

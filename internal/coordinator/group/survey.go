@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/ottla-io/ottla/internal/coordinator/offset"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 )
 
@@ -40,22 +41,20 @@ func (m *Machine) Survey(id string) (Surveyed, bool) {
 	if g == nil {
 		return Surveyed{}, false
 	}
-	return Surveyed{Listed: g.listed(), Members: g.members(), Topics: g.offsets.survey()}, true
+	return Surveyed{Listed: g.listed(), Members: g.members(), Topics: survey(&g.offsets)}, true
 }
 
 // survey copies what metrics show of the offsets.
-func (o *offsets) survey() []SurveyedTopic {
-	all := make([]SurveyedOffset, 0, o.count)
+func survey(s *offset.Set) []SurveyedTopic {
+	all := make([]SurveyedOffset, 0, s.Len())
 	var topics []SurveyedTopic
-	from := 0
-	for i, r := range o.runs {
-		for j := range r.list {
-			all = append(all, SurveyedOffset{r.list[j].part, r.list[j].offset})
+	for name, c := range s.All() {
+		if n := len(topics); n == 0 || topics[n-1].Topic != name {
+			topics = append(topics, SurveyedTopic{Topic: name})
 		}
-		if i+1 == len(o.runs) || o.runs[i+1].topic != r.topic {
-			topics = append(topics, SurveyedTopic{r.topic, all[from:len(all):len(all)]})
-			from = len(all)
-		}
+		all = append(all, SurveyedOffset{c.Partition, c.Offset})
+		last := &topics[len(topics)-1]
+		last.Offsets = all[len(all)-len(last.Offsets)-1 : len(all) : len(all)]
 	}
 	return topics
 }
