@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -47,6 +48,49 @@ func TestCloseBesideLongPoll(t *testing.T) {
 	all, err := io.ReadAll(conn)
 	if err != nil || len(all) < 8 || binary.BigEndian.Uint32(all[4:]) != 1 {
 		t.Errorf("the long poll ended with %x, %v, want a response", all, err)
+	}
+}
+
+// TestCloseBesideJoin: a member that waits for others to join is told to look for another coordinator when the broker closes.
+func TestCloseBesideJoin(t *testing.T) {
+	t.Parallel()
+	s := ottlatest.Start(t, ottlatest.Set("group.initial.rebalance.delay.ms", "3600000"))
+	ctx := deadline(t)
+	client := newClient(t, s)
+	admin := kadm.NewClient(client)
+	if err := admin.FindGroupCoordinators(ctx, "g").Error(); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", s.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	join := kmsg.NewPtrJoinGroupRequest()
+	join.Version, join.Group, join.ProtocolType, join.SessionTimeoutMillis, join.RebalanceTimeoutMillis = 3, "g", "consumer", 10_000, 3_600_000
+	join.Protocols = []kmsg.JoinGroupRequestProtocol{{Name: "range"}}
+	if _, err := conn.Write(kmsg.NewRequestFormatter().AppendRequest(nil, join, 1)); err != nil {
+		t.Fatal(err)
+	}
+	for state := ""; state != "PreparingRebalance"; {
+		described, err := admin.DescribeGroups(ctx, "g")
+		if err != nil {
+			t.Fatal(err)
+		}
+		state = described["g"].State
+	}
+	client.Close()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	all, err := io.ReadAll(conn)
+	if err != nil || len(all) < 14 || binary.BigEndian.Uint32(all[4:]) != 1 {
+		t.Fatalf("the join ended with %x, %v, want a response", all, err)
+	}
+	resp := kmsg.NewPtrJoinGroupResponse()
+	resp.Version = 3
+	if err := resp.ReadFrom(all[8:]); err != nil || resp.ErrorCode != kerr.NotCoordinator.Code {
+		t.Errorf("%+v, %v", resp, err)
 	}
 }
 

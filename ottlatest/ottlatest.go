@@ -32,12 +32,12 @@ func Log(t testing.TB) Option {
 func With(change func(*ottla.Options)) Option { return change }
 
 // Start starts a broker for the test t. Unless an option says otherwise acks=all waits for the page cache only, which is as good
-// when the test's process is all that can die.
+// when the test's process is all that can die, and a group begins at once, without waiting for more members.
 func Start(t testing.TB, options ...Option) *ottla.Server {
 	t.Helper()
 	o := ottla.Options{
 		Listen: "127.0.0.1:0", Admin: "127.0.0.1:0",
-		Settings: map[string]string{"log.durability": "memory"},
+		Settings: map[string]string{"log.durability": "memory", "group.initial.rebalance.delay.ms": "0"},
 		Version:  "test",
 	}
 	for _, option := range options {
