@@ -17,7 +17,8 @@
 //  4. A commit of a stale generation, epoch or member changes nothing.
 //  5. No partition is assigned to two members at one epoch; of the next generation, none is handed out before its former owner has given it up.
 //  6. Offsets of a topic that a member subscribes to never expire.
-//  7. What one group holds is bounded by group.max.size and the sizes that Options bounds.
+//  7. While a group is deleted in more than one step, it answers nobody else: half of a group is never seen, joined or committed to.
+//  8. What one group holds is bounded by group.max.size and the sizes that Options bounds.
 //
 // Concurrency: none; the shell has one lock for each machine. No map is walked where order shows.
 //

@@ -50,6 +50,7 @@ type Reply struct {
 }
 
 // Effects are what a Step wants done: append Records as one batch, Apply each, and send Replies when they are committed.
+// Only the records of a large commit may need several batches: each offset stands for itself.
 type Effects struct {
 	Records []record.Record
 	Replies []Reply

@@ -217,3 +217,47 @@ func look(t *testing.T, m *Machine, at batch.Offset) bool {
 	applyAll(t, m, at, e.Records)
 	return gone
 }
+
+// TestLostTombstones checks that a machine whose tombstones cannot be written does not look again and again: each group once, and all of
+// them at the next interval.
+func TestLostTombstones(t *testing.T) {
+	t.Parallel()
+	m := New(Options{OffsetsRetention: time.Hour, RetentionInterval: 10 * time.Minute, RecordMax: 250})
+	at := batch.Offset(0)
+	for _, id := range []string{"a", "b", "c"} {
+		for p := range int32(20) {
+			m.applyOffset(at, record.Offset{Group: id, Topic: "t", Partition: p, Value: &record.OffsetValue{Expires: -1}})
+			at++
+		}
+	}
+	now := time.UnixMilli(ruleNow)
+	m.Step(now, Loaded{})
+	for range 2 {
+		now = m.Next()
+		lost := make(map[string]int)
+		for steps := 0; m.Next().Sub(now) < time.Second; steps++ {
+			if steps > 10 {
+				t.Fatalf("more than %d steps", steps)
+			}
+			now = m.Next()
+			for _, r := range m.Step(now, Tick{}).Records {
+				entry, err := record.Decode(r.Key, r.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				lost[entry.(record.Offset).Group]++
+			}
+		}
+		if lost["a"] == 0 || lost["b"] == 0 || lost["c"] == 0 {
+			t.Errorf("tombstones were wanted for %v, not for every group", lost)
+		}
+	}
+	// At last they can be written.
+	for n := 0; len(m.groups) > 0; n++ {
+		if n > 100 {
+			t.Fatalf("%d groups are left", len(m.groups))
+		}
+		now = m.Next()
+		at = applyAll(t, m, at, m.Step(now, Tick{}).Records)
+	}
+}
