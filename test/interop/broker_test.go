@@ -21,6 +21,9 @@ var binary string
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
+	if text := os.Getenv(memberVariable); text != "" {
+		return runMember(text)
+	}
 	dir, err := os.MkdirTemp("", "ottla-interop")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

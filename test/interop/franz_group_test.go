@@ -4,7 +4,9 @@ import (
 	"context"
 	"sync"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 func (f franz) Strategies() []string {
@@ -13,13 +15,14 @@ func (f franz) Strategies() []string {
 
 type franzMember struct {
 	owned
+	in     membership
 	client *kgo.Client
 	stop   context.CancelFunc
 	runs   sync.WaitGroup
 }
 
 func (f franz) Join(in membership) (member, error) {
-	m := new(franzMember)
+	m := &franzMember{in: in}
 	opts := []kgo.Opt{
 		kgo.ConsumerGroup(in.Group), kgo.ConsumeTopics(in.Topic), kgo.DisableAutoCommit(), kgo.BlockRebalanceOnPoll(),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
@@ -43,7 +46,7 @@ func (f franz) Join(in membership) (member, error) {
 	case "cooperative-sticky":
 		opts = append(opts, kgo.Balancers(kgo.CooperativeStickyBalancer()))
 	case "consumer":
-		opts = append(opts, kgo.WithContext(context.WithValue(ctx, "opt_in_kafka_next_gen_balancer_beta", true))) //nolint:revive,staticcheck // the client's own key
+		opts = append(opts, kgo.WithContext(context.WithValue(context.Background(), "opt_in_kafka_next_gen_balancer_beta", true))) //nolint:revive,staticcheck // the client's own key
 	}
 	var err error
 	if m.client, err = f.open(opts...); err != nil {
@@ -54,7 +57,7 @@ func (f franz) Join(in membership) (member, error) {
 		for ctx.Err() == nil {
 			fetches := m.client.PollFetches(ctx)
 			fetches.EachRecord(func(r *kgo.Record) { in.Seen(r.Partition, r.Offset) })
-			_ = m.client.CommitUncommittedOffsets(ctx) // what is not committed is seen again
+			_ = m.commit(ctx) // what is not committed is seen again
 			m.client.AllowRebalance()
 		}
 	})
@@ -64,8 +67,26 @@ func (f franz) Join(in membership) (member, error) {
 func (m *franzMember) Leave() error {
 	m.stop()
 	m.runs.Wait()
-	err := m.client.CommitUncommittedOffsets(context.Background())
+	err := m.commit(context.Background())
 	m.client.CloseAllowingRebalance()
 	m.remove(m.Owned()...)
 	return err
+}
+
+// commit commits what was seen.
+func (m *franzMember) commit(ctx context.Context) (failed error) {
+	m.client.CommitOffsetsSync(ctx, m.client.UncommittedOffsets(), func(_ *kgo.Client, req *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
+		failed = err
+		if err != nil || len(resp.Topics) == 0 {
+			return
+		}
+		for i, p := range resp.Topics[0].Partitions {
+			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+				failed = err
+				continue
+			}
+			m.in.committed(p.Partition, req.Topics[0].Partitions[i].Offset)
+		}
+	})
+	return failed
 }

@@ -19,6 +19,14 @@ type membership struct {
 	Instance string
 	// Seen is told of every record that the member was given, before it is committed.
 	Seen func(partition int32, offset int64)
+	// Committed is told of each commit that was acknowledged: all below next. Nil: nobody.
+	Committed func(partition int32, next int64)
+}
+
+func (in *membership) committed(partition int32, next int64) {
+	if in.Committed != nil {
+		in.Committed(partition, next)
+	}
 }
 
 // member is one member of a group, from Join to Leave. It commits what it has seen.
@@ -111,13 +119,17 @@ func settled(ctx context.Context, t *testing.T, n int, members []member) {
 	}
 }
 
-const groupDelay = "group.initial.rebalance.delay.ms=100"
+// groupSettings make groups quick.
+var groupSettings = []string{
+	"group.initial.rebalance.delay.ms=100", "group.consumer.min.heartbeat.interval.ms=200", "group.consumer.heartbeat.interval.ms=200",
+	"group.consumer.min.session.timeout.ms=6000", "group.consumer.session.timeout.ms=6000",
+}
 
 // TestGroups: with 3 partitions and 1, 2, 3, then 4 members and back down, every partition has exactly one owner and the fourth member is idle;
 // under every assignor of every client.
 func TestGroups(t *testing.T) {
 	t.Parallel()
-	addr := startBroker(t, groupDelay)
+	addr := startBroker(t, groupSettings...)
 	for _, c := range joiners(addr) {
 		for _, strategy := range c.Strategies() {
 			t.Run(c.Name()+"/"+strategy, func(t *testing.T) {
@@ -155,7 +167,7 @@ func TestGroups(t *testing.T) {
 // TestGroupResumes: a group goes on where it was, whichever client comes next.
 func TestGroupResumes(t *testing.T) {
 	t.Parallel()
-	addr := startBroker(t, groupDelay)
+	addr := startBroker(t, groupSettings...)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	const topic, group, each = "resumed", "resumes", 40
@@ -194,7 +206,7 @@ func TestGroupResumes(t *testing.T) {
 // for a subscription that lacks what version 1 has, and librdkafka cannot read it when it leads.
 func TestGroupOfManyClients(t *testing.T) {
 	t.Parallel()
-	addr := startBroker(t, groupDelay)
+	addr := startBroker(t, groupSettings...)
 	for _, without := range []string{"kafka-go", "librdkafka"} {
 		t.Run("without "+without, func(t *testing.T) {
 			t.Parallel()

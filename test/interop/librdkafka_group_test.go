@@ -45,7 +45,9 @@ func (l librdkafka) Join(in membership) (member, error) {
 		for ctx.Err() == nil {
 			if r, ok := c.Poll(20).(*kafka.Message); ok {
 				in.Seen(r.TopicPartition.Partition, int64(r.TopicPartition.Offset))
-				_, _ = c.CommitMessage(r) // what is not committed is seen again
+				if _, err := c.CommitMessage(r); err == nil { // else it is seen again
+					in.committed(r.TopicPartition.Partition, int64(r.TopicPartition.Offset)+1)
+				}
 			}
 		}
 	})

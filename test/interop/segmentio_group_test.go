@@ -63,7 +63,9 @@ func (m *segmentioMember) serve(gen *kafka.Generation) {
 					return
 				}
 				m.in.Seen(int32(msg.Partition), msg.Offset)
-				_ = gen.CommitOffsets(map[string]map[int]int64{m.in.Topic: {a.ID: msg.Offset + 1}}) // what is not committed is seen again
+				if gen.CommitOffsets(map[string]map[int]int64{m.in.Topic: {a.ID: msg.Offset + 1}}) == nil { // else it is seen again
+					m.in.committed(int32(a.ID), msg.Offset+1)
+				}
 			}
 		})
 	}
