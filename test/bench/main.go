@@ -40,6 +40,8 @@ var sections = []section{
 	{"start", startSection},
 	{"memory", memorySection},
 	{"allocations", allocationSection},
+	{"group-commits", commitSection},
+	{"group-load", loadSection},
 }
 
 func main() {
