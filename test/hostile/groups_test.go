@@ -274,6 +274,17 @@ func TestLargeOffsets(t *testing.T) {
 	if len(resp.Groups) != 2000 || len(resp.Groups[0].Topics) != 1 || resp.Groups[0].Topics[0].Partitions[0].Offset != 7 {
 		t.Errorf("%d groups, first %+v", len(resp.Groups), resp.Groups[0])
 	}
+	// One partition many times, with a large text beside its offset.
+	c.want("", offsetCommit(6, "h", "", -1, 5, note(4096)))
+	text := kmsg.NewPtrOffsetFetchRequest()
+	text.Group, text.Topics = "h", []kmsg.OffsetFetchRequestTopic{{Topic: "t", Partitions: make([]int32, 60_000)}}
+	if resp := c.want("", at(5, text)).(*kmsg.OffsetFetchResponse); len(resp.Topics) != 1 || len(resp.Topics[0].Partitions) != 1 {
+		t.Errorf("%d topics", len(resp.Topics))
+	}
+	b.serves(t)
+	text.Topics[0].Partitions = make([]int32, 200_000)
+	c.send(frame(text, 5))
+	c.wantClosed()
 	b.serves(t)
 }
 

@@ -29,7 +29,7 @@ import (
 //
 // **Differences from Apache Kafka**
 //
-// All offsets of one group are listed once in a response: named again, it gets INVALID_REQUEST.
+// Each offset is in a response once: a group that is named again gets INVALID_REQUEST, and a partition that is named again is left out.
 //
 // **Versions**
 //
@@ -81,26 +81,48 @@ func fetchedGroups(m *kmsg.OffsetFetchRequest) []fetched {
 		for i, t := range m.Topics {
 			one.in.Topics[i] = group.FetchTopic{Topic: t.Topic, Partitions: t.Partitions}
 		}
+		one.once()
 		return []fetched{one}
 	}
 	all := make([]fetched, len(m.Groups))
-	listed := make(map[string]bool)
+	named := make(map[string]bool, len(m.Groups))
 	for i := range m.Groups {
 		from := &m.Groups[i]
 		all[i].in = group.Fetch{Group: from.Group, Member: from.MemberID, Epoch: from.MemberEpoch}
+		if named[from.Group] {
+			all[i].refused = api.Refuse(kerr.InvalidRequest, "group %q is named twice", from.Group)
+		}
+		named[from.Group] = true
 		if from.Topics == nil {
-			if listed[from.Group] {
-				all[i].refused = api.Refuse(kerr.InvalidRequest, "all offsets of group %q are asked for twice", from.Group)
-			}
-			listed[from.Group] = true
 			continue
 		}
 		all[i].in.Topics = make([]group.FetchTopic, len(from.Topics))
 		for j, t := range from.Topics {
 			all[i].in.Topics[j] = group.FetchTopic{Topic: t.Topic, ID: t.TopicID, Partitions: t.Partitions}
 		}
+		all[i].once()
 	}
 	return all
+}
+
+// once leaves out what is asked for a second time: each answer may have a text of offset.metadata.max.bytes, and a partition takes four bytes to
+// name.
+func (w *fetched) once() {
+	type one struct {
+		topic     string
+		id        topic.ID
+		partition int32
+	}
+	seen := make(map[one]bool)
+	for i := range w.in.Topics {
+		t := &w.in.Topics[i]
+		t.Partitions = slices.DeleteFunc(t.Partitions, func(p int32) bool {
+			key := one{t.Topic, t.ID, p}
+			again := seen[key]
+			seen[key] = true
+			return again
+		})
+	}
 }
 
 // resolve gives topics that are named by id their names, and takes those out that have none.

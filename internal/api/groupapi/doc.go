@@ -4,8 +4,8 @@
 // Invariants:
 //  1. Nothing of a request's bytes is kept: protocol metadata and assignments are cloned before they go to the machine.
 //  2. Every input that is put to a coordinator is waited for, or given up (Call.Drop), once.
-//  3. The answer to one request grows with the request and with what the groups it names hold, each counted once: a group is
-//     not described, nor all its offsets listed, twice in one response.
+//  3. The answer to one request grows with the request and with what the groups it names hold, each counted once: no group is
+//     described, and no offset given, twice in one response.
 //  4. Old versions see only codes that they know.
 //
 // Early keys (see package api): JoinGroup, SyncGroup, Heartbeat, OffsetCommit, ConsumerGroupHeartbeat. The rest wait in their handler.

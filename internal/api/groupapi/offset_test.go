@@ -1,6 +1,7 @@
 package groupapi_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -243,7 +244,7 @@ func TestOffsetFetchAll(t *testing.T) {
 	}
 }
 
-// TestOffsetFetchMany: all groups are asked before the first answers, and a group's whole list is given once.
+// TestOffsetFetchMany: all groups are asked before the first answers, and each once.
 func TestOffsetFetchMany(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
@@ -274,6 +275,27 @@ func TestOffsetFetchMany(t *testing.T) {
 	}
 	if len(n.fake.calls) != 3 {
 		t.Errorf("%d groups were asked", len(n.fake.calls))
+	}
+}
+
+// TestOffsetFetchOnce: a partition that is named again is left out.
+func TestOffsetFetchOnce(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	id := n.create("t", 2)
+	n.says(group.FetchResult{})
+	for _, v := range versions(t, kmsg.OffsetFetch) {
+		m := fetchRequest(v, id, 0, 1, 0, 0, 1)
+		if v >= 8 {
+			m.Groups[0].Topics = append(m.Groups[0].Topics, fetchRequest(v, id, 1, 2).Groups[0].Topics[0])
+		} else {
+			m.Topics = append(m.Topics, fetchRequest(v, id, 1, 2).Topics[0])
+		}
+		ask[*kmsg.OffsetFetchResponse](n, v, m)
+		in := n.fake.last().in.(group.Fetch)
+		if len(in.Topics) != 2 || !slices.Equal(in.Topics[0].Partitions, []int32{0, 1}) || !slices.Equal(in.Topics[1].Partitions, []int32{2}) {
+			t.Errorf("v%d: asked for %+v", v, in.Topics)
+		}
 	}
 }
 

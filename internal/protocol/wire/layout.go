@@ -34,6 +34,7 @@ type field struct {
 	null         int16   // first version at which null is allowed, or never
 	size         int     // fixed: bytes on the wire; array, inline, optional: bytes of one decoded element
 	elem         []field // array: fields of one element, nil where these are fixed
+	answer       int     // array: bytes that the answer to one element takes
 }
 
 // layout is a request body: the size of kmsg's struct and its fields.
@@ -59,12 +60,17 @@ func str() field          { return of(text, 0) }
 func blobs() field        { return of(blob, 0) }
 func records() field      { return blobs().nullFrom(always) }
 func nums(size int) field { return of(array, size) }
-func names() field        { f := of(array, sizeOf[string](), str()); f.bare = true; return f }
+func names() field        { f := list[string](str()); f.bare = true; return f }
 func sizeOf[T any]() int  { return int(reflect.TypeFor[T]().Size()) }
 func id() field           { return num(16) }
 func list[T any](elem ...field) field {
-	return of(array, sizeOf[T](), elem...)
+	f := of(array, sizeOf[T](), elem...)
+	f.answer = answerCost
+	return f
 }
+
+// partitions are numbers of partitions, each of which is answered.
+func partitions() field { f := nums(4); f.answer = partitionAnswerCost; return f }
 
 // body is a whole request, decoded into a T.
 func body[T any](key kmsg.Key, fields ...field) layout {
@@ -136,11 +142,11 @@ var layouts = [len(apis)]layout{
 	),
 	body[kmsg.OffsetFetchRequest](kmsg.OffsetFetch,
 		str().to(7),
-		list[kmsg.OffsetFetchRequestTopic](str(), nums(4)).nullFrom(2).to(7),
+		list[kmsg.OffsetFetchRequestTopic](str(), partitions()).nullFrom(2).to(7),
 		list[kmsg.OffsetFetchRequestGroup](
 			str(),
 			str().nullFrom(always).from(9), num(4).from(9), // member and epoch
-			list[kmsg.OffsetFetchRequestGroupTopic](str().to(9), id().from(10), nums(4)).nullFrom(always)).from(8),
+			list[kmsg.OffsetFetchRequestGroupTopic](str().to(9), id().from(10), partitions()).nullFrom(always)).from(8),
 		num(1).from(7), // stable
 	),
 	body[kmsg.FindCoordinatorRequest](kmsg.FindCoordinator,

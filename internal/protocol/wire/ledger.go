@@ -35,7 +35,7 @@ var ledger = [...]Gap{
 	{kmsg.StopReplica, allVersions, whyZooKeeper},
 	{kmsg.UpdateMetadata, allVersions, whyZooKeeper},
 	{kmsg.ControlledShutdown, allVersions, whyZooKeeper},
-	{kmsg.OffsetFetch, "a group's whole list, twice", "All offsets of one group are listed once in a response, since a small request could ask for them without end."},
+	{kmsg.OffsetFetch, "a group or a partition twice", "Each offset is in a response once, since a small request could ask for it, and the text beside it, without end."},
 	{kmsg.FindCoordinator, "transactions and share groups", whyTxn + " " + whyShare},
 	{kmsg.DescribeGroups, "a group twice", "A group that is named again is not described again, since a small request could ask for it without end."},
 	{kmsg.SASLHandshake, allVersions, whySecurity},

@@ -22,6 +22,8 @@ const (
 	// a produce that names 200,000 partitions without records had some 80 MiB made of 2.
 	answerCost = 160
 	answerFree = 4 << 20
+	// partitionAnswerCost is it for a bare number of a partition whose offset is asked for.
+	partitionAnswerCost = 112
 
 	// stringCost is a copied string's own overhead: rounding up to a size class, and a pointer when nullable.
 	stringCost = 32
@@ -191,11 +193,11 @@ func (s *skimmer) array(f *field) {
 		return
 	}
 	s.cost += roundedUp(int(n) * f.size)
+	s.answers += int(n) * f.answer
 	if f.elem == nil {
 		s.span(n*int64(f.size), "array")
 		return
 	}
-	s.answers += int(n) * answerCost
 	for ; n > 0 && s.reason == ""; n-- {
 		s.element(f)
 	}
