@@ -13,5 +13,5 @@
 // median of the rounds' ratios is reported; page cache is touched beforehand; CPU time for each GB is printed beside wall
 // time, since two cores are shared with the client.
 //
-// Reading order: main.go, process.go, frame.go, client.go, bare.go, then one file for each section.
+// Reading order: main.go, process.go, frame.go, client.go, bare.go, then one file for each section; those of groups begin with group_client.go.
 package main

@@ -40,6 +40,9 @@ var sections = []section{
 	{"start", startSection},
 	{"memory", memorySection},
 	{"allocations", allocationSection},
+	{"groups", manySection},
+	{"group-join", joinSection},
+	{"group-rebalance", rebalanceSection},
 	{"group-commits", commitSection},
 	{"group-load", loadSection},
 }
