@@ -82,7 +82,7 @@ func (p pkg) name() string {
 	return name
 }
 
-// packages lists the module's packages, but for this one and those of test/.
+// packages lists the module's packages, but for this one, those of test/ and the programs of docs/.
 func packages(t *testing.T) []pkg {
 	t.Helper()
 	out, err := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,Imports,GoFiles,TestGoFiles,XTestGoFiles", module+"/...").Output()
@@ -95,7 +95,7 @@ func packages(t *testing.T) []pkg {
 		if err := d.Decode(&p); err != nil {
 			t.Fatal(err)
 		}
-		if p.name() != "lint" && !strings.HasPrefix(p.name(), "test/") {
+		if p.name() != "lint" && !strings.HasPrefix(p.name(), "test/") && !strings.HasPrefix(p.name(), "docs/") {
 			all = append(all, p)
 		}
 	}
