@@ -2,6 +2,7 @@ package group
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -118,7 +119,7 @@ func (m *Machine) checkTimersOf(g *group) error {
 			return fmt.Errorf("pending member %s stays for ever", id)
 		}
 	}
-	if len(c.pending.queue) > 2*c.pending.len()+17 {
+	if len(c.pending.queue) > 2*c.pending.len()+16 {
 		return fmt.Errorf("%d pending members take %d places", c.pending.len(), len(c.pending.queue))
 	}
 	return nil
@@ -142,7 +143,7 @@ func (m *Machine) hasUse(t timer) bool {
 func (c *classic) differsFrom(replayed *classic) error {
 	switch {
 	case replayed == nil:
-		return fmt.Errorf("it is not there")
+		return errors.New("it is not there")
 	case c.phase != replayed.phase || c.generation != replayed.generation || c.kind != replayed.kind || c.protocol != replayed.protocol ||
 		c.leader != replayed.leader || c.changed != replayed.changed:
 		return fmt.Errorf("%s %d %s %s %s %d, replayed %s %d %s %s %s %d", c.phase, c.generation, c.kind, c.protocol, c.leader, c.changed,
@@ -151,7 +152,7 @@ func (c *classic) differsFrom(replayed *classic) error {
 		return a.id == b.id && show(a.instance) == show(b.instance) && a.clientID == b.clientID && a.host == b.host && a.session == b.session &&
 			a.rebalance == b.rebalance && bytes.Equal(a.metadata(c.protocol), b.metadata(c.protocol)) && bytes.Equal(a.assignment, b.assignment)
 	}):
-		return fmt.Errorf("members are others when replayed")
+		return errors.New("members are others when replayed")
 	}
 	return nil
 }

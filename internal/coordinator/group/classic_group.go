@@ -80,15 +80,8 @@ type parked struct {
 	held  bool
 }
 
-// newClassic is a group without members or history.
-func newClassic() *classic {
-	return &classic{
-		changed:   -1,
-		members:   make(map[string]*classicMember),
-		statics:   make(map[string]*classicMember),
-		supported: make(map[string]int),
-	}
-}
+// newClassic is a group without members or history. It is small, since anybody can have many made.
+func newClassic() *classic { return &classic{changed: -1} }
 
 // to moves the group to its next phase.
 func (c *classic) to(now time.Time, p classicPhase) {
@@ -98,6 +91,9 @@ func (c *classic) to(now time.Time, p classicPhase) {
 
 // add takes mem in. Its id and instance id are not members'.
 func (c *classic) add(mem *classicMember) {
+	if c.members == nil {
+		c.members, c.statics, c.supported = make(map[string]*classicMember), make(map[string]*classicMember), make(map[string]int)
+	}
 	if len(c.members) == 0 {
 		c.leader = mem.id
 	}

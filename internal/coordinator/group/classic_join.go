@@ -1,7 +1,6 @@
 package group
 
 import (
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -245,8 +244,11 @@ func reason(text string) string {
 	if text == "" {
 		return "no reason given"
 	}
-	if utf8.RuneCountInString(text) <= reasonMax {
-		return strings.Clone(text)
+	n := 0
+	for i := range text {
+		if n++; n > reasonMax {
+			return text[:i]
+		}
 	}
-	return string([]rune(text)[:reasonMax])
+	return text
 }

@@ -20,7 +20,6 @@ type pendingMember struct {
 
 func (p *pendingMembers) len() int           { return len(p.since) }
 func (p *pendingMembers) has(id string) bool { _, ok := p.since[id]; return ok }
-func (p *pendingMembers) remove(id string)   { delete(p.since, id) }
 func (p *pendingMembers) gone(e pendingMember) bool {
 	since, ok := p.since[e.id]
 	return !ok || since != e.since
@@ -33,10 +32,25 @@ func (p *pendingMembers) add(id string) {
 	}
 	p.next++
 	p.since[id] = p.next
-	if len(p.queue) >= 2*len(p.since)+16 {
+	p.queue = append(p.queue, pendingMember{id: id, since: p.next})
+	p.compact()
+}
+
+// remove forgets id; it may not be there.
+func (p *pendingMembers) remove(id string) {
+	delete(p.since, id)
+	if len(p.since) == 0 {
+		p.since, p.queue = nil, nil
+		return
+	}
+	p.compact()
+}
+
+// compact keeps the queue within twice what is in it.
+func (p *pendingMembers) compact() {
+	if len(p.queue) > 2*len(p.since)+16 {
 		p.queue = slices.DeleteFunc(p.queue, p.gone)
 	}
-	p.queue = append(p.queue, pendingMember{id: id, since: p.next})
 }
 
 // oldest is the id that was given out first; there is one.
