@@ -90,8 +90,11 @@ func lint(t *testing.T, m *Metrics) {
 func TestHostileGroups(t *testing.T) {
 	t.Parallel()
 	body := serveGroups(t, NewMetrics(""), GroupsFigures{Groups: []GroupFigures{
-		{Name: "a\xff", State: "Empty", ProtocolType: "\xfe"}, {Name: "a\xfe", State: "Empty"}, {Name: "", State: "Empty"},
-		{Name: "quote\"\\\nline}", State: "Empty"}, {Name: "(other)", State: "Empty"},
+		{Name: "a\xff", State: "Empty", ProtocolType: "\xfe"},
+		{Name: "a\xfe", State: "Empty"},
+		{Name: "", State: "Empty"},
+		{Name: "quote\"\\\nline}", State: "Empty"},
+		{Name: "(other)", State: "Empty"},
 	}})
 	for _, want := range []string{`{group="a` + "\uFFFD" + `"}`, `{group=""}`, `{group="quote\"\\\nline}"}`, `{group="(other)"}`} {
 		if strings.Count(body, "ottla_group_members"+want) != 1 {
@@ -116,5 +119,25 @@ func TestGroupsAreBounded(t *testing.T) {
 	}
 	if !strings.Contains(body, "\nottla_groups_unlisted 5\n") || !strings.Contains(body, fmt.Sprintf("\nottla_groups{state=\"Stable\",type=\"consumer\"} %d\n", groupsMax+5)) {
 		t.Error("the rest is not counted")
+	}
+}
+
+// BenchmarkGroups gathers as many partitions of groups as have series.
+func BenchmarkGroups(b *testing.B) {
+	var f GroupsFigures
+	for i := range 200 {
+		t := GroupTopicFigures{Name: "orders"}
+		for p := range int32(GroupPartitionsMax / 200) {
+			t.Partitions = append(t.Partitions, GroupPartitionFigures{Partition: p, Lag: 1, Seconds: 1})
+		}
+		f.Groups = append(f.Groups, GroupFigures{Name: fmt.Sprint("group-", i), State: "Stable", Type: "classic", Topics: []GroupTopicFigures{t}})
+	}
+	m := NewMetrics("")
+	m.look(func() Figures { return Figures{Groups: f} })
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := m.registry.Gather(); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -68,8 +68,9 @@ func (b *Broker) Known(topic string, index int32) (p *partition.Partition, marks
 		return nil, partition.Offsets{}, false
 	}
 	s := h.slots[index]
-	if p = s.open.Load(); p != nil {
-		return p, p.Offsets(), true
+	if open := s.open.Load(); open != nil {
+		marks = open.Offsets()
+		return open, marks, true
 	}
 	// A clean stop commits all there is; after a crash there is the checkpoint alone, which may be behind.
 	end := max(s.known.end, s.known.highWatermark)

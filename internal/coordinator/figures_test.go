@@ -3,6 +3,8 @@ package coordinator
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -222,7 +224,7 @@ func TestCountsOfGroupsThatAreGone(t *testing.T) {
 		s.rebalancedLocked(group.Rebalance{Group: fmt.Sprint("gone-", i), Reason: "join"})
 	}
 	for i := range 2 * reasonsMax {
-		s.rebalancedLocked(group.Rebalance{Group: "g", Reason: fmt.Sprint(i)})
+		s.rebalancedLocked(group.Rebalance{Group: "g", Reason: strconv.Itoa(i)})
 	}
 	kept := len(s.mu.counts.groups)
 	s.mu.Unlock()
@@ -266,5 +268,74 @@ func TestRefusedCommits(t *testing.T) {
 	}
 	if f := n.groups.Figures(10); f.CommitsRefused != 1 || len(f.Groups) > 0 || len(n.groups.shardOf("g").mu.counts.groups) > 0 {
 		t.Errorf("%+v", f)
+	}
+}
+
+// TestFiguresBesideCommits: looks and commits of many at once, while shards are loaded again.
+func TestFiguresBesideCommits(t *testing.T) {
+	t.Parallel()
+	n := bring(t, vfs.NewMem())
+	n.topicWide(t, "orders", 8)
+	n.produce(t, "orders", 0, 1000, time.Minute)
+	n.locate(t, "g0")
+	var runs sync.WaitGroup
+	for i := range 4 {
+		id := fmt.Sprint("g", i)
+		n.eventually(t, id, "orders")
+		runs.Go(func() {
+			for at := range batch.Offset(200) {
+				for errors.Is(n.commit(t, id, "orders", at), kerr.CoordinatorLoadInProgress) {
+				}
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runs.Wait()
+	}()
+	for looks, last := 0, map[string]int64{}; ; looks++ {
+		for _, g := range n.groups.Figures(2).Groups {
+			if g.Commits < last[g.Group] {
+				t.Errorf("the commits of %s fell from %d to %d", g.Group, last[g.Group], g.Commits)
+			}
+			last[g.Group] = g.Commits
+		}
+		if looks%50 == 10 {
+			s := n.groups.shardOf("g0")
+			s.mu.Lock()
+			if s.mu.state == active {
+				s.reloadLocked(errors.New("of a test"))
+			}
+			s.mu.Unlock()
+		}
+		select {
+		case <-done:
+			return
+		default:
+		}
+	}
+}
+
+// BenchmarkFigures looks at 100,000 offsets, all of them behind.
+func BenchmarkFigures(b *testing.B) {
+	n := bring(b, vfs.NewMem())
+	const groups, partitions = 100, 1000
+	n.topicWide(b, "orders", partitions)
+	all := make(map[int32]batch.Offset, partitions)
+	for i := range int32(partitions) {
+		all[i] = 1
+		n.produce(b, "orders", i, 2, time.Minute)
+	}
+	n.locate(b, "g")
+	n.eventually(b, "g", "orders")
+	for i := range groups {
+		id := fmt.Sprint("g", i)
+		n.eventually(b, id, "orders")
+		n.commitAt(b, id, "orders", all)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		n.groups.Figures(20_000)
 	}
 }

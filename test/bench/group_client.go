@@ -193,7 +193,7 @@ func (m *member) joined(resp kmsg.Response) (again bool, err error) {
 func syncRequest(m *member) *kmsg.SyncGroupRequest {
 	req := kmsg.NewSyncGroupRequest()
 	req.Version, req.Group, req.Generation, req.MemberID = 5, m.group, m.generation, m.id
-	req.ProtocolType, req.Protocol = kmsg.StringPtr("consumer"), kmsg.StringPtr("range")
+	req.ProtocolType, req.Protocol = new("consumer"), new("range")
 	for _, other := range m.members {
 		req.GroupAssignment = append(req.GroupAssignment, kmsg.SyncGroupRequestGroupAssignment{MemberID: other, MemberAssignment: assignment})
 	}

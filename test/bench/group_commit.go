@@ -200,7 +200,7 @@ func scrape(r *report, p *process) error {
 	for n := int64(0); ; n++ {
 		select {
 		case err := <-looked:
-			r.line("group-load", fmt.Sprintf("  /metrics of a million offsets, %s", mib(size)), millis(now().Sub(began)), "", "", "")
+			r.line("group-load", "  /metrics of a million offsets, "+mib(size), millis(now().Sub(began)), "", "", "")
 			r.line("group-load", "  commits meanwhile, p99", millis(percentile(took, 0.99)), "", "", "")
 			return err
 		default:

@@ -164,7 +164,7 @@ func beat(addr string, frames [][][]byte, total int, judge func([]byte) error) (
 		}
 		return nil
 	})
-	if err = errors.Join(err, <-sent); err != nil {
+	if err := errors.Join(err, <-sent); err != nil {
 		return nil, err
 	}
 	var all []time.Duration
