@@ -18,8 +18,8 @@ type counts struct {
 
 // groupCounts are those of one group.
 type groupCounts struct {
-	commits    int64            // requests of which some offset was committed
-	rebalances map[string]int64 // by reason
+	commits    int64 // requests of which some offset was committed
+	rebalances []Rebalances
 }
 
 const (
@@ -93,13 +93,18 @@ func (s *shard) committedLocked(groupID string, result group.CommitResult) {
 // rebalancedLocked counts a rebalance that began.
 func (s *shard) rebalancedLocked(r group.Rebalance) {
 	s.c.opts.Log.Debug("group rebalances", slog.String("group", r.Group), slog.String("reason", r.Reason), slog.String("detail", r.Detail))
-	n := s.ofLocked(r.Group)
-	if n.rebalances == nil {
-		n.rebalances = make(map[string]int64)
+	s.ofLocked(r.Group).rebalanced(r.Reason)
+}
+
+func (n *groupCounts) rebalanced(reason string) {
+	for i := range n.rebalances {
+		if r := &n.rebalances[i]; r.Reason == reason || i == reasonsMax {
+			r.Count++
+			return
+		}
 	}
-	reason := r.Reason
-	if _, had := n.rebalances[reason]; !had && len(n.rebalances) >= reasonsMax {
+	if len(n.rebalances) == reasonsMax {
 		reason = "other"
 	}
-	n.rebalances[reason]++
+	n.rebalances = append(n.rebalances, Rebalances{reason, 1})
 }

@@ -1,8 +1,6 @@
 package coordinator
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/ottla-io/ottla/internal/coordinator/group"
@@ -29,7 +27,7 @@ type GroupFigures struct {
 	Members                          int
 	// Commits are requests since the start of which some offset was committed.
 	Commits    int64
-	Rebalances []Rebalances // by reason
+	Rebalances []Rebalances // one for each reason
 	// Lag is the sum of its partitions' in records. Seconds is the largest of its partitions'.
 	Lag     int64
 	Seconds Seconds
@@ -109,10 +107,7 @@ type reading struct {
 func (f *figuring) add(g surveyed) {
 	out := GroupFigures{
 		Group: g.Group, State: g.State, Type: g.Type, ProtocolType: g.ProtocolType, Members: g.Members, Commits: g.counts.commits,
-		Seconds: Seconds{Known: true},
-	}
-	for _, reason := range slices.Sorted(maps.Keys(g.counts.rebalances)) {
-		out.Rebalances = append(out.Rebalances, Rebalances{reason, g.counts.rebalances[reason]})
+		Rebalances: g.counts.rebalances, Seconds: Seconds{Known: true},
 	}
 	var worst reading // of those that are not listed
 	for i := range g.Topics {

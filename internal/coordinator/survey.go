@@ -1,7 +1,7 @@
 package coordinator
 
 import (
-	"maps"
+	"slices"
 
 	"github.com/ottla-io/ottla/internal/coordinator/group"
 )
@@ -53,7 +53,7 @@ func (s *shard) surveySome(into []surveyed, ids []string) (chunk []surveyed, n i
 		seen++ // a group without offsets is not free
 		all := surveyed{Surveyed: g}
 		if counted := s.mu.counts.groups[ids[n]]; counted != nil {
-			all.counts = groupCounts{commits: counted.commits, rebalances: maps.Clone(counted.rebalances)}
+			all.counts = groupCounts{commits: counted.commits, rebalances: slices.Clone(counted.rebalances)}
 		}
 		into = append(into, all)
 	}
