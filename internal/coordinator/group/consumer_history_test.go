@@ -1,0 +1,485 @@
+package group
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"pgregory.net/rapid"
+
+	"github.com/ottla-io/ottla/internal/cluster/meta"
+	"github.com/ottla-io/ottla/internal/coordinator/record"
+	"github.com/ottla-io/ottla/internal/protocol/batch"
+	"github.com/ottla-io/ottla/internal/protocol/topic"
+)
+
+// TestConsumerHistories lets clients come, go, crash, lose answers and give up partitions late, and topics come, grow and go (hard-cases 61).
+// After every step: no two clients could commit one partition; nobody that the coordinator knows holds what another holds; epochs do not go
+// back; a machine that only applied the records, and one that replays a compacted log, is as the live one. In the end, when all is quiet,
+// every partition that somebody subscribes to is held by exactly one subscriber, and no other is held.
+func TestConsumerHistories(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		h := newHistory(t)
+		for range rapid.IntRange(10, 120).Draw(t, "steps") {
+			h.act()
+			h.check()
+		}
+		h.settle()
+	})
+}
+
+const historyGroup = "g"
+
+// history is one machine, its log, a twin that only applies, and clients.
+type history struct {
+	t       *rapid.T
+	opts    Options
+	machine *Machine
+	twin    *Machine
+	log     []record.Record
+	now     time.Time
+	state   *meta.State
+	topics  map[string]topic.ID
+	clients []*client
+	made    int
+	epoch   int32
+	token   Token
+}
+
+// client is a member as its own process sees it.
+type client struct {
+	id       string
+	instance *string
+	topics   []string
+	regex    *string
+	rack     *string
+	assignor *string
+	epoch    int32
+	held     map[topicPartition]bool // it works on these
+	assigned map[topicPartition]bool // it was told to hold these
+	full     bool                    // its next heartbeat has all fields
+	crashed  bool
+}
+
+func newHistory(t *rapid.T) *history {
+	h := &history{t: t, now: scriptEpoch, state: meta.New("cluster", 1), topics: make(map[string]topic.ID)}
+	h.opts = newScript(nil).opts
+	h.opts.Consumer.AssignmentInterval = time.Duration(rapid.SampledFrom([]int{0, 1, 5}).Draw(t, "interval")) * time.Second
+	h.machine, h.twin = New(h.opts), New(h.opts)
+	for _, rack := range []string{"r1", "r2"} {
+		id := int32(len(rack)) + int32(rack[1]) - '0'
+		h.meta(meta.RegisterBrokerRecord{Broker: meta.Broker{ID: id, Rack: &rack}})
+	}
+	h.machine.Step(h.now, Loaded{})
+	return h
+}
+
+// meta changes the metadata, and shows it to the machines.
+func (h *history) meta(records ...meta.Record) {
+	for _, r := range records {
+		if err := h.state.Apply(h.state.Version()+1, r); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+	image := h.state.Image()
+	h.run(NewImage{Image: image})
+	h.twin.Step(h.now, NewImage{Image: image})
+}
+
+// run steps the machine, applies its records, and returns the reply.
+func (h *history) run(in Input) any {
+	effects := h.machine.Step(h.now, in)
+	if _, heartbeat := in.(ConsumerHeartbeat); heartbeat && effects.Retractable && rapid.IntRange(0, 15).Draw(h.t, "append") == 0 {
+		return nil // the records could not be appended
+	}
+	for _, r := range effects.Records {
+		offset := batch.Offset(len(h.log))
+		h.log = append(h.log, r)
+		for _, m := range []*Machine{h.machine, h.twin} {
+			if err := m.Apply(offset, h.now.UnixMilli(), r.Key, r.Value); err != nil {
+				h.t.Fatal(err)
+			}
+		}
+	}
+	if len(effects.Replies) == 0 {
+		return nil
+	}
+	return effects.Replies[0].Result
+}
+
+// act does one thing that may happen.
+func (h *history) act() {
+	acts := map[string]func(){
+		"join": h.join, "heartbeat": h.heartbeat, "heartbeat2": h.heartbeat, "heartbeat3": h.heartbeat, "give up": h.giveUp, "leave": h.leave,
+		"crash": h.crash, "time": h.advance, "topic": h.changeTopic, "subscribe": h.subscribe, "restart": h.restart,
+	}
+	name := rapid.SampledFrom(slices.Sorted(maps.Keys(acts))).Draw(h.t, "act")
+	acts[name]()
+}
+
+func (h *history) pick() *client {
+	live := slices.DeleteFunc(slices.Clone(h.clients), func(c *client) bool { return c.crashed })
+	if len(live) == 0 {
+		return nil
+	}
+	return rapid.SampledFrom(live).Draw(h.t, "client")
+}
+
+func (h *history) join() {
+	if len(h.clients) >= 8 {
+		return
+	}
+	h.made++
+	c := &client{id: fmt.Sprintf("m%d", h.made), full: true}
+	if rapid.Bool().Draw(h.t, "static") {
+		c.instance = new(rapid.SampledFrom([]string{"i1", "i2", "i3"}).Draw(h.t, "instance"))
+	}
+	if rapid.Bool().Draw(h.t, "racks") {
+		c.rack = new(rapid.SampledFrom([]string{"r1", "r2"}).Draw(h.t, "rack"))
+	}
+	if rapid.IntRange(0, 3).Draw(h.t, "assignors") == 0 {
+		c.assignor = new(rapid.SampledFrom(h.opts.Consumer.Assignors).Draw(h.t, "assignor"))
+	}
+	h.drawTopics(c)
+	h.clients = append(h.clients, c)
+	h.beat(c)
+}
+
+func (h *history) drawTopics(c *client) {
+	c.topics, c.regex, c.full = []string{}, new(""), true
+	for _, name := range []string{"a1", "a2", "b1"} {
+		if rapid.Bool().Draw(h.t, "subscribes") {
+			c.topics = append(c.topics, name)
+		}
+	}
+	if rapid.IntRange(0, 2).Draw(h.t, "regexes") == 0 {
+		c.regex = new(rapid.SampledFrom([]string{"a.*", "b.*", ".*2", "c"}).Draw(h.t, "regex"))
+	}
+}
+
+func (h *history) subscribe() {
+	if c := h.pick(); c != nil {
+		h.drawTopics(c)
+		h.beat(c)
+	}
+}
+
+func (h *history) heartbeat() {
+	if c := h.pick(); c != nil {
+		h.beat(c)
+	}
+}
+
+// giveUp lets a client stop working on what it was told to give up.
+func (h *history) giveUp() {
+	if c := h.pick(); c != nil {
+		c.settle()
+	}
+}
+
+func (c *client) settle() { c.held = maps.Clone(c.assigned) }
+
+func (h *history) crash() {
+	if c := h.pick(); c != nil {
+		c.crashed = true
+	}
+}
+
+// leave lets a client leave: a static one perhaps only for a while, and its next process has another id.
+func (h *history) leave() {
+	c := h.pick()
+	if c == nil {
+		return
+	}
+	in := h.request(c)
+	in.Epoch = leaveEpoch
+	if c.instance != nil && rapid.Bool().Draw(h.t, "for a while") {
+		in.Epoch = leaveStaticEpoch
+	}
+	h.run(in)
+	h.clients = slices.DeleteFunc(h.clients, func(o *client) bool { return o == c })
+	if in.Epoch == leaveStaticEpoch && rapid.Bool().Draw(h.t, "comes back") {
+		back := *c
+		if rapid.Bool().Draw(h.t, "new id") {
+			h.made++
+			back.id = fmt.Sprintf("m%d", h.made)
+		}
+		back.rejoin()
+		h.clients = append(h.clients, &back)
+	}
+}
+
+func (c *client) rejoin() { c.epoch, c.held, c.assigned, c.full = 0, nil, nil, true }
+
+// advance lets time pass, with its ticks.
+func (h *history) advance() {
+	end := h.now.Add(time.Duration(rapid.SampledFrom([]int{1, 5, 20, 50}).Draw(h.t, "seconds")) * time.Second)
+	h.until(end)
+}
+
+func (h *history) until(end time.Time) {
+	for {
+		next := h.machine.Next()
+		if next.IsZero() || next.After(end) {
+			h.now = end
+			return
+		}
+		h.now = next
+		h.run(Tick{})
+	}
+}
+
+func (h *history) changeTopic() {
+	name := rapid.SampledFrom([]string{"a1", "a2", "b1", "b2", "c"}).Draw(h.t, "topic")
+	id, there := h.topics[name]
+	switch {
+	case !there:
+		id = topic.ID{14: byte(len(h.log) >> 8), 15: byte(len(h.log)), 13: byte(h.state.Version())}
+		h.topics[name] = id
+		h.meta(meta.TopicRecord{Name: name, ID: id}, h.partition(id, 0), h.partition(id, 1))
+	case rapid.Bool().Draw(h.t, "grow"):
+		h.meta(h.partition(id, int32(len(h.state.Image().Topic(name).Partitions))))
+	default:
+		delete(h.topics, name)
+		h.meta(meta.RemoveTopicRecord{ID: id})
+	}
+}
+
+func (h *history) partition(id topic.ID, index int32) meta.Record {
+	r := rapid.Int32Range(3, 4).Draw(h.t, "replica")
+	return meta.PartitionRecord{Index: index, TopicID: id, Partition: meta.Partition{Replicas: []int32{r}, ISR: []int32{r}, Leader: r}}
+}
+
+// restart replays the log in a new machine.
+func (h *history) restart() {
+	h.machine = h.replay(h.log)
+	h.machine.Step(h.now, Loaded{})
+}
+
+func (h *history) replay(log []record.Record) *Machine {
+	m := New(h.opts)
+	m.Step(h.now, NewImage{Image: h.state.Image()})
+	for i, r := range log {
+		if err := m.Apply(batch.Offset(i), h.now.UnixMilli(), r.Key, r.Value); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+	return m
+}
+
+func (h *history) request(c *client) ConsumerHeartbeat {
+	h.token++
+	in := ConsumerHeartbeat{
+		Caller: Caller{Token: h.token, ClientID: "c", Host: "/h"}, Group: historyGroup, Member: c.id, Epoch: c.epoch, InstanceID: c.instance,
+		RebalanceTimeout: -1, Version: 1, RackID: c.rack, Assignor: c.assignor,
+	}
+	if c.full || c.epoch == 0 {
+		in.RebalanceTimeout, in.Topics, in.Regex = 30*time.Second, c.topics, c.regex
+	}
+	return in
+}
+
+// beat is one heartbeat; its answer may be lost.
+func (h *history) beat(c *client) {
+	in := h.request(c)
+	if c.full || c.epoch == 0 || rapid.Bool().Draw(h.t, "owned") {
+		in.Owned = c.owned()
+	}
+	result, ok := h.run(in).(ConsumerHeartbeatResult)
+	if !ok || rapid.IntRange(0, 9).Draw(h.t, "answer") == 0 {
+		c.full = true // no answer came: all is said again
+		return
+	}
+	h.answered(c, result)
+}
+
+func (c *client) owned() []record.TopicPartitions {
+	var all []assignedPartition
+	for p := range c.held {
+		all = append(all, assignedPartition{p, 0})
+	}
+	return partitionsOf(all, false).plain()
+}
+
+// answered does with a client what its answer asks for.
+func (h *history) answered(c *client, result ConsumerHeartbeatResult) {
+	switch {
+	case result.Err == nil:
+	case errors.Is(result.Err, kerr.UnknownMemberID), errors.Is(result.Err, kerr.FencedMemberEpoch), errors.Is(result.Err, kerr.GroupIDNotFound):
+		c.rejoin()
+		return
+	case errors.Is(result.Err, kerr.UnreleasedInstanceID), errors.Is(result.Err, kerr.FencedInstanceID):
+		h.clients = slices.DeleteFunc(h.clients, func(o *client) bool { return o == c })
+		return
+	default:
+		h.t.Fatalf("client %s: %v", c.id, result.Err)
+	}
+	if result.Epoch < c.epoch || result.Epoch <= 0 {
+		h.t.Fatalf("client %s goes from epoch %d to %d", c.id, c.epoch, result.Epoch)
+	}
+	c.epoch, c.full = result.Epoch, false
+	if result.Assignment == nil {
+		return
+	}
+	c.assigned = make(map[topicPartition]bool)
+	if c.held == nil {
+		c.held = make(map[topicPartition]bool)
+	}
+	for p := range partitions(*result.Assignment).all() {
+		c.assigned[p], c.held[p] = true, true
+	}
+}
+
+// check is what must hold at all times.
+func (h *history) check() {
+	g := h.machine.groups[historyGroup]
+	if g == nil {
+		return
+	}
+	c := g.consumer
+	if c.epoch < h.epoch || c.targetEpoch > c.epoch {
+		h.t.Fatalf("epoch %d after %d, target %d", c.epoch, h.epoch, c.targetEpoch)
+	}
+	h.epoch = c.epoch
+	h.checkOwners(g)
+	compacted := h.compact()
+	for name, m := range map[string]*Machine{"only applied": h.twin, "replayed": h.replay(h.log), "replayed after compaction": h.replay(compacted)} {
+		if diff := cmp.Diff(durable(h.machine), durable(m)); diff != "" {
+			h.t.Fatalf("the machine that %s differs:\n%s", name, diff)
+		}
+	}
+}
+
+func (h *history) checkOwners(g *group) {
+	owned := 0
+	for _, m := range g.consumer.members {
+		for _, set := range []partitions{m.assigned, m.revoking} {
+			for p := range set.all() {
+				if owned++; g.consumer.owners[p] != m.id {
+					h.t.Fatalf("%v is %s's, and %q is its owner", p, m.id, g.consumer.owners[p])
+				}
+			}
+		}
+	}
+	if owned != len(g.consumer.owners) {
+		h.t.Fatalf("%d partitions are owned, and %d have owners", owned, len(g.consumer.owners))
+	}
+	members, committers := make(map[topicPartition]string), make(map[topicPartition]string)
+	for _, cl := range h.clients {
+		for p := range cl.held {
+			if g.consumer.members[cl.id] != nil {
+				h.claim(members, p, cl.id, "holds")
+			}
+			commit := Commit{Group: g.id, Member: cl.id, Epoch: cl.epoch, Version: 9, Topics: []CommitTopic{{
+				ID: p.topic, Partitions: []CommitPartition{{Partition: p.partition}},
+			}}}
+			if h.machine.consumerCheckCommit(h.now, g, &commit) == nil {
+				h.claim(committers, p, cl.id, "commits")
+			}
+		}
+	}
+}
+
+func (h *history) claim(who map[topicPartition]string, p topicPartition, id, does string) {
+	if other, taken := who[p]; taken {
+		h.t.Fatalf("%s %s %v, and so does %s", id, does, p, other)
+	}
+	who[p] = id
+}
+
+// compact is the log as the cleaner would leave it.
+func (h *history) compact() []record.Record {
+	newest := make(map[string]int)
+	for i, r := range h.log {
+		newest[string(r.Key)] = i
+	}
+	var log []record.Record
+	for i, r := range h.log {
+		if newest[string(r.Key)] == i && r.Value != nil {
+			log = append(log, r)
+		}
+	}
+	return log
+}
+
+// settle lets all be quiet, and checks what comes of it.
+func (h *history) settle() {
+	for range 60 {
+		h.until(h.now.Add(5 * time.Second))
+		for _, c := range slices.Clone(h.clients) {
+			if !c.crashed {
+				c.settle()
+				h.beat(c)
+			}
+		}
+		h.check()
+	}
+	h.clients = slices.DeleteFunc(h.clients, func(c *client) bool { return c.crashed })
+	g := h.machine.groups[historyGroup]
+	if g == nil || len(h.clients) == 0 {
+		return
+	}
+	if state := g.consumer.state(); state != "Stable" {
+		h.t.Fatalf("at rest the group is %s", state)
+	}
+	holders := make(map[topicPartition]string)
+	for _, c := range h.clients {
+		if !maps.Equal(c.held, c.assigned) {
+			h.t.Fatalf("%s holds %v and was assigned %v", c.id, c.held, c.assigned)
+		}
+		for p := range c.held {
+			t := h.state.Image().TopicByID(p.topic)
+			if t == nil || int(p.partition) >= len(t.Partitions) || !h.subscribes(c, t.Name) {
+				h.t.Fatalf("%s holds %v, which it should not", c.id, p)
+			}
+			h.claim(holders, p, c.id, "holds")
+		}
+	}
+	h.checkAllHeld(holders)
+}
+
+func (h *history) checkAllHeld(holders map[topicPartition]string) {
+	for _, t := range h.state.Image().Topics {
+		wanted := slices.ContainsFunc(h.clients, func(c *client) bool { return h.subscribes(c, t.Name) })
+		if h.machine.groups[historyGroup].consumer.subscribes(t.Name) != wanted {
+			h.t.Fatalf("the group says that it subscribes to %s: %v", t.Name, !wanted)
+		}
+		for i := range t.Partitions {
+			if p := (topicPartition{t.ID, int32(i)}); wanted && holders[p] == "" {
+				h.t.Fatalf("nobody holds %s-%d", t.Name, i)
+			}
+		}
+	}
+}
+
+func (h *history) subscribes(c *client, name string) bool {
+	re, err := (&follows{}).compile(*c.regex)
+	return slices.Contains(c.topics, name) || *c.regex != "" && err == nil && re.MatchString(name)
+}
+
+// durable is what a machine has from records alone.
+func durable(m *Machine) map[string]any {
+	all := map[string]any{"by topic": fmt.Sprint(m.follow.byTopic), "by pattern": fmt.Sprint(m.follow.byPattern)}
+	for id, g := range m.groups {
+		c := g.consumer
+		members := make(map[string]string)
+		for _, mem := range c.members {
+			members[mem.id] = show(mem.info) + show(mem.current(id))
+		}
+		regexes := make(map[string]consumerRegex)
+		for p, r := range c.regexes {
+			regexes[p] = *r
+		}
+		all[id] = []any{
+			c.epoch, c.hash, c.targetEpoch, c.targetTime, fmt.Sprint(c.ids), c.static, members, show(c.target), c.topics, c.assignors,
+			fmt.Sprint(regexes), fmt.Sprint(c.owners),
+		}
+	}
+	return all
+}
