@@ -83,7 +83,7 @@ func loadClassic(v *record.ClassicValue) *classic {
 		}
 	}
 	if len(c.order) > 0 {
-		c.phase = classicStable
+		c.phase, c.unled = classicStable, v.Leader == nil
 	}
 	if v.Leader != nil && c.members[*v.Leader] != nil {
 		c.leader = *v.Leader
@@ -113,7 +113,10 @@ func (m *Machine) classicLoaded(now time.Time, g *group) {
 	for _, mem := range c.order {
 		m.touch(now, g, mem)
 	}
-	if len(c.members) > m.opts.Classic.MaxSize {
+	switch {
+	case c.unled:
+		m.prepareRebalance(now, g, "downgrade", "the group was loaded as it was made of a next-generation one")
+	case len(c.members) > m.opts.Classic.MaxSize:
 		m.prepareRebalance(now, g, "size", "the group was loaded with more members than group.max.size allows")
 	}
 }

@@ -50,6 +50,7 @@ type classic struct {
 
 	emitted int  // records of this machine that Apply did not see yet
 	durable bool // there is a record of the group
+	unled   bool // that names no leader: it was written by a downgrade, and the rebalance after that is not over
 }
 
 // initialRebalance is a rebalance that began in an empty group: it waits for more members (group.initial.rebalance.delay.ms; Kafka's

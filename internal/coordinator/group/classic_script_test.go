@@ -8,7 +8,7 @@ import (
 	"github.com/ottla-io/ottla/internal/coordinator/record"
 )
 
-// joinLines reads lines "protocol metadata", where metadata is text, topics=a,b (a consumer's subscription) or pad=N (N bytes).
+// joinLines reads lines "protocol metadata", where metadata is text, topics=a,b (a consumer's subscription), pad=N (N bytes) or as embeddedWord has it.
 func joinLines(t *testing.T, in any, lines []string) any {
 	j := in.(Join)
 	for _, line := range lines {
@@ -49,6 +49,9 @@ func leaveLines(_ *testing.T, in any, lines []string) any {
 
 func bytesWord(t *testing.T, word string) []byte {
 	t.Helper()
+	if b, ok := embeddedWord(t, word); ok {
+		return b
+	}
 	if topics, ok := strings.CutPrefix(word, "topics="); ok {
 		return subscription(strings.Split(topics, ",")...)
 	}

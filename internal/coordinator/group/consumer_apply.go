@@ -1,6 +1,7 @@
 package group
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/ottla-io/ottla/internal/coordinator/record"
@@ -27,10 +28,7 @@ func (m *Machine) applyConsumerGroup(at batch.Offset, e record.ConsumerGroup) {
 	switch {
 	case c == nil:
 	case e.Value == nil:
-		for _, id := range slices.Clone(c.ids) {
-			m.removeConsumerMember(g, id)
-		}
-		g.consumer = nil
+		m.dropConsumer(g)
 		m.forgetIfGone(g)
 	default:
 		c.epoch, c.hash = e.Value.Epoch, e.Value.MetadataHash
@@ -57,10 +55,24 @@ func (m *Machine) applyConsumerMember(at batch.Offset, e record.ConsumerMember) 
 			next = *old
 		}
 		next.info = *e.Value
+		if next.info.Regex != nil && *next.info.Regex == "" {
+			next.info.Regex = nil // Kafka's word for none
+		}
 		m.unsubscribe(g, old)
 		c.put(&next)
 		m.subscribe(g, &next)
 	}
+}
+
+// dropConsumer forgets the group's next-generation state.
+func (m *Machine) dropConsumer(g *group) {
+	for _, id := range slices.Clone(g.consumer.ids) {
+		m.removeConsumerMember(g, id)
+	}
+	for r := range maps.Values(g.consumer.regexes) {
+		m.follow.topics(g.id, r.topics, -1)
+	}
+	g.consumer = nil
 }
 
 // removeConsumerMember removes a member and its timers.
@@ -74,7 +86,7 @@ func (m *Machine) removeConsumerMember(g *group, id string) {
 	c.disown(old)
 	c.drop(id)
 	delete(c.target, id)
-	for _, kind := range []timerKind{consumerSession, consumerRebalance} {
+	for _, kind := range []timerKind{consumerSession, consumerRebalance, consumerClassicJoin, consumerClassicSync} {
 		m.timers.stop(timer{g.id, id, kind})
 	}
 }

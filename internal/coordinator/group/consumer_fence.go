@@ -52,8 +52,12 @@ func (m *Machine) leaveForAWhile(g *group, mem *consumerMember) {
 	m.emit(away.current(g.id))
 }
 
-// fence removes members, and gives the group its next epoch.
+// fence removes members, and gives the group its next epoch, or makes it a classic one, if all who stay speak that protocol.
 func (m *Machine) fence(now time.Time, g *group, reason, detail string, members ...*consumerMember) {
+	if c := m.downgraded(now, g, members); c != nil {
+		m.downgrade(now, g, c, fmt.Sprintf("%s: %s", reason, detail))
+		return
+	}
 	ch := m.change(now, g.id, g.consumer)
 	for _, mem := range members {
 		ch.remove(mem)

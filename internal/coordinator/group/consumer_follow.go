@@ -51,34 +51,26 @@ func (f *follows) pattern(group, pattern string, by int) {
 }
 
 // subscribe counts what mem subscribes to; unsubscribe takes it back (mem may be nil).
-func (m *Machine) subscribe(g *group, mem *consumerMember) { m.resubscribe(g, mem, +1) }
+func (m *Machine) subscribe(g *group, mem *consumerMember) {
+	g.consumer.count(&m.follow, g.id, mem, +1)
+}
 
 func (m *Machine) unsubscribe(g *group, mem *consumerMember) {
 	if mem != nil {
-		m.resubscribe(g, mem, -1)
+		g.consumer.count(&m.follow, g.id, mem, -1)
 	}
 }
 
-func (m *Machine) resubscribe(g *group, mem *consumerMember, by int) {
-	c := g.consumer
+// count adds by to the counts of what mem subscribes to and asks for.
+func (c *consumer) count(f *follows, group string, mem *consumerMember, by int) {
 	for _, t := range mem.info.Topics {
 		if before := c.topics[t]; before == 0 || before+by == 0 {
-			m.follow.topics(g.id, []string{t}, by)
+			f.topics(group, []string{t}, by)
 		}
 		add(c.topics, t, by)
 	}
-	if p := mem.info.Regex; p != nil && *p != "" {
-		r := c.regexes[*p]
-		if r == nil {
-			r = &consumerRegex{}
-			c.regexes[*p] = r
-		}
-		if r.members == 0 || r.members+by == 0 {
-			m.follow.pattern(g.id, *p, by)
-		}
-		if r.members += by; r.members == 0 && !r.resolved {
-			delete(c.regexes, *p)
-		}
+	if p := mem.info.Regex; p != nil {
+		c.countRegex(f, group, *p, by)
 	}
 	if a := mem.info.Assignor; a != nil {
 		add(c.assignors, *a, by)
@@ -89,6 +81,20 @@ func (m *Machine) resubscribe(g *group, mem *consumerMember, by int) {
 		} else if c.static[*i] == mem.id {
 			delete(c.static, *i)
 		}
+	}
+}
+
+func (c *consumer) countRegex(f *follows, group, pattern string, by int) {
+	r := c.regexes[pattern]
+	if r == nil {
+		r = &consumerRegex{}
+		c.regexes[pattern] = r
+	}
+	if r.members == 0 || r.members+by == 0 {
+		f.pattern(group, pattern, by)
+	}
+	if r.members += by; r.members == 0 && !r.resolved {
+		delete(c.regexes, pattern)
 	}
 }
 

@@ -29,13 +29,9 @@ func (m *Machine) consumerHeartbeat(now time.Time, in ConsumerHeartbeat) {
 	m.answerGroup(in.Token, in.Group, result)
 }
 
-// answerGroup answers with what shows the state of a group.
+// answerGroup answers with what shows the state of a group, or that there is none.
 func (m *Machine) answerGroup(t Token, group string, result any) {
-	if g := m.find(group); g != nil {
-		m.answerAfter(t, result, g.written)
-		return
-	}
-	m.answer(t, result)
+	m.answerAfter(t, result, m.shown(m.find(group)))
 }
 
 // checkConsumerHeartbeat is GroupCoordinatorService.throwIfConsumerGroupHeartbeatRequestIsInvalid.
@@ -68,7 +64,7 @@ func (m *Machine) checkConsumerHeartbeat(in ConsumerHeartbeat) error {
 
 // consumerStay is the heartbeat of a member that joins or stays.
 func (m *Machine) consumerStay(now time.Time, in ConsumerHeartbeat) (ConsumerHeartbeatResult, error) {
-	c, err := m.consumerForJoin(in.Group, in.Epoch == 0)
+	c, upgrade, err := m.consumerForJoin(in.Group, in.Epoch == 0)
 	if err != nil {
 		return ConsumerHeartbeatResult{}, err
 	}
@@ -92,6 +88,9 @@ func (m *Machine) consumerStay(now time.Time, in ConsumerHeartbeat) (ConsumerHea
 	if err := ch.reconcile(ordered(in.Owned), in.Owned != nil, resubscribe); err != nil {
 		return ConsumerHeartbeatResult{}, err
 	}
+	if upgrade != nil {
+		m.finishUpgrade(now, upgrade)
+	}
 	opts := m.consumerOptions(in.Group)
 	m.timers.set(timer{in.Group, in.Member, consumerSession}, now.Add(opts.Session))
 	result := ConsumerHeartbeatResult{Member: in.Member, Epoch: ch.next.epoch, Interval: opts.Heartbeat}
@@ -103,21 +102,22 @@ func (m *Machine) consumerStay(now time.Time, in ConsumerHeartbeat) (ConsumerHea
 	return result, nil
 }
 
-// consumerForJoin is the group, which for a member that joins may be new, or be made of a classic one.
-func (m *Machine) consumerForJoin(id string, join bool) (*consumer, error) {
+// consumerForJoin is the group, which for a member that joins may be new, or be made of a classic one, which is upgrade then.
+func (m *Machine) consumerForJoin(id string, join bool) (c *consumer, upgrade *group, err error) {
 	g := m.find(id)
 	switch {
 	case g != nil && g.consumer != nil:
-		return g.consumer, nil
+		return g.consumer, nil, nil
 	case !join:
-		return nil, fmt.Errorf("there is no next-generation group %q: %w", id, kerr.GroupIDNotFound)
+		return nil, nil, fmt.Errorf("there is no next-generation group %q: %w", id, kerr.GroupIDNotFound)
 	case g == nil || g.classic == nil:
-		return newConsumer(), nil
-	case g.classic.state() == "Empty" || g.classic.state() == "Dead":
+		return newConsumer(), nil, nil
+	case len(g.classic.members) == 0:
 		m.classicRemove(g)
-		return newConsumer(), nil
+		return newConsumer(), g, nil
 	}
-	return nil, fmt.Errorf("group %q is a classic group: %w", id, kerr.GroupIDNotFound)
+	c, err = m.upgraded(g)
+	return c, g, err
 }
 
 // checkConsumerSize refuses a new member of a group that is full (throwIfConsumerGroupIsFull).

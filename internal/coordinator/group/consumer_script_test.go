@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"github.com/ottla-io/ottla/internal/coordinator/record"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
 )
@@ -24,4 +26,37 @@ func ownedLines(t *testing.T, in any, lines []string) any {
 		h.Owned = append(h.Owned, tp)
 	}
 	return h
+}
+
+// embeddedWord reads "topics=a,b;owned=a:0,1" (a consumer's subscription, of version 1) and "assigned=a:0,1;b:2" (an assignment).
+func embeddedWord(t *testing.T, word string) ([]byte, bool) {
+	if lists, ok := strings.CutPrefix(word, "assigned="); ok {
+		a := kmsg.NewConsumerMemberAssignment()
+		for list := range strings.SplitSeq(lists, ";") {
+			name, indexes := partitionsWord(t, list)
+			a.Topics = append(a.Topics, kmsg.ConsumerMemberAssignmentTopic{Topic: name, Partitions: indexes})
+		}
+		return a.AppendTo(nil), true
+	}
+	topics, owned, ok := strings.Cut(word, ";owned=")
+	if !ok {
+		return nil, false
+	}
+	s := kmsg.NewConsumerMemberMetadata()
+	s.Version, s.Topics = 1, strings.Split(strings.TrimPrefix(topics, "topics="), ",")
+	for list := range strings.SplitSeq(owned, ";") {
+		if list != "" {
+			name, indexes := partitionsWord(t, list)
+			s.OwnedPartitions = append(s.OwnedPartitions, kmsg.ConsumerMemberMetadataOwnedPartition{Topic: name, Partitions: indexes})
+		}
+	}
+	return s.AppendTo(nil), true
+}
+
+func partitionsWord(t *testing.T, word string) (topic string, indexes []int32) {
+	topic, list, _ := strings.Cut(word, ":")
+	for index := range strings.SplitSeq(list, ",") {
+		indexes = append(indexes, int32(number(t, index)))
+	}
+	return topic, indexes
 }

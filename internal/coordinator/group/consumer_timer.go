@@ -2,6 +2,7 @@ package group
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -18,20 +19,59 @@ func (m *Machine) armRebalance(now time.Time, group string, mem *consumerMember)
 
 func milliseconds(ms int32) time.Duration { return time.Duration(ms) * time.Millisecond }
 
-// consumerTimer fences a member whose session is over, or that did not give up its partitions in time.
-func (m *Machine) consumerTimer(now time.Time, t timer) {
-	g := m.find(t.group)
-	if g == nil || g.consumer == nil {
-		return
+// consumerLapsed fences, group by group, the members whose session is over or that did not do in time what they had to.
+func (m *Machine) consumerLapsed(now time.Time, lapsed []timer) {
+	for len(lapsed) > 0 {
+		id := lapsed[0].group
+		var members []*consumerMember
+		var reason, detail string
+		var rest []timer
+		for _, t := range lapsed {
+			if t.group != id {
+				rest = append(rest, t)
+				continue
+			}
+			if mem, why, what := m.lapsed(t); mem != nil && !slices.Contains(members, mem) {
+				members, reason, detail = append(members, mem), why, what
+			}
+		}
+		if len(members) > 1 {
+			detail = fmt.Sprintf("%d members at once, the last: %s", len(members), detail)
+		}
+		if len(members) > 0 {
+			m.fence(now, m.find(id), reason, detail, members...)
+		}
+		lapsed = rest
 	}
-	mem := g.consumer.members[t.member]
-	switch {
-	case mem == nil:
-	case t.kind == consumerSession:
-		m.fence(now, g, "session", fmt.Sprintf("the session of member %q is over", mem.id), mem)
-	case t.kind == consumerRebalance && mem.state == memberUnrevoked && mem.epoch >= 0:
-		m.fence(now, g, "rebalance timeout", fmt.Sprintf("member %q did not leave epoch %d in time", mem.id, mem.epoch), mem)
+}
+
+// lapsed is the member to be fenced for t, and why; nil: nobody.
+func (m *Machine) lapsed(t timer) (mem *consumerMember, reason, detail string) {
+	g := m.consumerNamed(t.group)
+	if g == nil || g.consumer.members[t.member] == nil {
+		return nil, "", ""
 	}
+	mem = g.consumer.members[t.member]
+	switch t.kind { //nolint:exhaustive // the others are not of next-generation groups
+	case consumerRebalance:
+		if mem.state != memberUnrevoked || mem.epoch < 0 {
+			return nil, "", ""
+		}
+		return mem, "rebalance timeout", fmt.Sprintf("member %q did not leave epoch %d in time", mem.id, mem.epoch)
+	case consumerClassicJoin:
+		return mem, "rebalance timeout", fmt.Sprintf("member %q did not join again in time", mem.id)
+	case consumerClassicSync:
+		return mem, "rebalance timeout", fmt.Sprintf("member %q did not sync in time", mem.id)
+	}
+	return mem, "session", fmt.Sprintf("the session of member %q is over", mem.id)
+}
+
+// consumerNamed is the group with that id if it is a next-generation one, or nil.
+func (m *Machine) consumerNamed(id string) *group {
+	if g := m.find(id); g != nil && g.consumer != nil {
+		return g
+	}
+	return nil
 }
 
 // consumerLoaded begins the sessions of a group that was replayed. Its metadata may have changed since.

@@ -60,12 +60,28 @@ func (m *Machine) Step(now time.Time, in Input) Effects {
 	case List:
 		m.list(in)
 	case Join:
+		if g := m.consumerNamed(in.Group); g != nil {
+			m.joinConsumer(now, g, in)
+			break
+		}
 		m.join(now, in)
 	case Sync:
+		if g := m.consumerNamed(in.Group); g != nil {
+			m.syncConsumer(now, g, in)
+			break
+		}
 		m.sync(now, in)
 	case Heartbeat:
+		if g := m.consumerNamed(in.Group); g != nil {
+			m.heartbeatConsumer(now, g, in)
+			break
+		}
 		m.heartbeat(now, in)
 	case Leave:
+		if g := m.consumerNamed(in.Group); g != nil {
+			m.leaveConsumer(now, g, in)
+			break
+		}
 		m.leave(now, in)
 	case Describe:
 		m.describe(in)
@@ -80,29 +96,33 @@ func (m *Machine) Step(now time.Time, in Input) Effects {
 // tickMax bounds the timers of one Tick, so that its records fit one batch; the rest is due at the next.
 const tickMax = 64
 
-// tick takes the timers that are due. One that fills a batch has the Tick for itself.
-func (m *Machine) tick(now time.Time) {
+// tick does what is due. Of next-generation groups it is done by group, since a Step decides on a group once.
+func (m *Machine) tick(now time.Time) { m.consumerLapsed(now, m.takeDue(now)) }
+
+// takeDue takes the timers that are due. One that fills a batch has the Tick for itself. Those of next-generation groups it returns.
+func (m *Machine) takeDue(now time.Time) (lapsed []timer) {
 	for i := range tickMax {
 		if i > 0 && (m.timers.large() || m.full()) {
-			return
+			return lapsed
 		}
 		t, ok := m.timers.due(now)
 		if !ok {
-			return
+			return lapsed
 		}
 		switch t.kind {
 		case expireOffsets:
 			m.expire(now)
-			return
+			return lapsed
 		case removeOffsets:
 			m.removeMore(now, t.group)
-			return
+			return lapsed
 		case classicJoin, classicSync, classicSession, classicPending:
 			m.classicTimer(now, t)
-		case consumerSession, consumerRebalance:
-			m.consumerTimer(now, t)
+		case consumerSession, consumerRebalance, consumerClassicJoin, consumerClassicSync:
+			lapsed = append(lapsed, t)
 		}
 	}
+	return lapsed
 }
 
 // full reports whether the Step's records leave less than half of a batch.

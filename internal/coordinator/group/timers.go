@@ -23,7 +23,9 @@ const (
 	classicSession
 	classicPending // a member id that was given out (KIP-394) is forgotten
 	consumerSession
-	consumerRebalance // a member has to have given up what it was told to
+	consumerRebalance   // a member has to have given up what it was told to
+	consumerClassicJoin // a member that speaks the classic protocol has to have joined again
+	consumerClassicSync // and has to have synced
 )
 
 // timers are the times to come, earliest first; of one time, in the order in which they were set.
