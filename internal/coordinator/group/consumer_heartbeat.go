@@ -7,10 +7,10 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
-	"github.com/ottla-io/ottla/internal/coordinator/record"
+	"github.com/ottla-io/ottla/internal/coordinator/consumer"
 )
 
-// consumerHeartbeat is ConsumerGroupHeartbeat: a member joins, stays or leaves (GroupMetadataManager.consumerGroupHeartbeat of Kafka 4.4).
+// consumerHeartbeat is ConsumerGroupHeartbeat: a member joins, stays or leaves.
 func (m *Machine) consumerHeartbeat(now time.Time, in ConsumerHeartbeat) {
 	m.out.Retractable = true
 	var result ConsumerHeartbeatResult
@@ -23,7 +23,7 @@ func (m *Machine) consumerHeartbeat(now time.Time, in ConsumerHeartbeat) {
 		}
 	}
 	if err != nil {
-		m.out.Records, m.out.Rebalances = nil, nil
+		m.out.Records = nil
 		result = ConsumerHeartbeatResult{Err: err, Member: in.Member}
 	}
 	m.answerGroup(in.Token, in.Group, result)
@@ -38,7 +38,7 @@ func (m *Machine) answerGroup(t Token, group string, result any) {
 func (m *Machine) checkConsumerHeartbeat(in ConsumerHeartbeat) error {
 	invalid := func(what string) error { return fmt.Errorf("%s: %w", what, kerr.InvalidRequest) }
 	switch {
-	case in.Member == "" && (in.Version >= 1 || in.Epoch > 0 || in.Epoch == leaveEpoch):
+	case in.Member == "" && (in.Version >= 1 || in.Epoch > 0 || in.Epoch == consumer.LeaveEpoch):
 		return invalid("a member id is missing")
 	case in.Group == "":
 		return invalid("a group id is missing")
@@ -52,9 +52,9 @@ func (m *Machine) checkConsumerHeartbeat(in ConsumerHeartbeat) error {
 		return invalid("who joins has to say that it owns no partitions")
 	case in.Epoch == 0 && in.Topics == nil && in.Regex == nil:
 		return invalid("who joins has to give the topics that it subscribes to, or a regular expression")
-	case in.Epoch == leaveStaticEpoch && in.InstanceID == nil:
+	case in.Epoch == consumer.AwayEpoch && in.InstanceID == nil:
 		return invalid("only a member with an instance id can leave for a while")
-	case in.Epoch < leaveStaticEpoch:
+	case in.Epoch < consumer.AwayEpoch:
 		return invalid(fmt.Sprintf("member epoch %d is none", in.Epoch))
 	case in.Assignor != nil && !slices.Contains(m.opts.Consumer.Assignors, *in.Assignor):
 		return fmt.Errorf("assignor %q is not one of %q: %w", *in.Assignor, m.opts.Consumer.Assignors, kerr.UnsupportedAssignor)
@@ -63,47 +63,57 @@ func (m *Machine) checkConsumerHeartbeat(in ConsumerHeartbeat) error {
 }
 
 // consumerStay is the heartbeat of a member that joins or stays.
-func (m *Machine) consumerStay(now time.Time, in ConsumerHeartbeat) (ConsumerHeartbeatResult, error) {
+func (m *Machine) consumerStay(now time.Time, in ConsumerHeartbeat) (result ConsumerHeartbeatResult, err error) {
 	c, upgrade, err := m.consumerForJoin(in.Group, in.Epoch == 0)
 	if err != nil {
-		return ConsumerHeartbeatResult{}, err
+		return result, err
 	}
-	if err := m.checkConsumerSize(c, in.Member, in.InstanceID); err != nil {
-		return ConsumerHeartbeatResult{}, err
+	if err := c.Full(m.opts.Consumer.MaxSize, in.Member, in.InstanceID); err != nil {
+		return result, err
 	}
 	if in.Member == "" {
 		in.Member = in.FreshID
 	}
-	ch := m.change(now, in.Group, c)
-	base, err := ch.member(in)
-	if err != nil {
-		return ConsumerHeartbeatResult{}, err
+	opts := m.consumerOptions(in.Group)
+	ch := c.Change(now, opts.AssignmentInterval)
+	if upgrade != nil {
+		if err := ch.EmitAll(); err != nil {
+			return result, err
+		}
 	}
-	ch.next = updatedMember(base, in)
-	resubscribe, err := ch.update(base)
+	mem, tell, err := ch.Heartbeat(consumer.Heartbeat{
+		ID: in.Member, Epoch: in.Epoch, InstanceID: in.InstanceID, RackID: in.RackID, RebalanceTimeout: in.RebalanceTimeout, Topics: in.Topics,
+		Regex: in.Regex, Assignor: in.Assignor, Owned: in.Owned, ClientID: in.ClientID, ClientHost: in.Host,
+	})
 	if err != nil {
-		return ConsumerHeartbeatResult{}, err
-	}
-	ch.retarget()
-	if err := ch.reconcile(ordered(in.Owned), in.Owned != nil, resubscribe); err != nil {
-		return ConsumerHeartbeatResult{}, err
+		return result, err
 	}
 	if upgrade != nil {
 		m.finishUpgrade(now, upgrade)
 	}
-	opts := m.consumerOptions(in.Group)
-	m.timers.set(timer{in.Group, in.Member, consumerSession}, now.Add(opts.Session))
-	result := ConsumerHeartbeatResult{Member: in.Member, Epoch: ch.next.epoch, Interval: opts.Heartbeat}
-	full := in.Epoch == 0 || in.RebalanceTimeout >= 0 && (in.Topics != nil || in.Regex != nil) && in.Owned != nil
-	if full || !base.assigned.same(ch.next.assigned) {
-		assigned := ch.next.assigned.plain()
+	m.take(in.Group, ch)
+	m.timers.set(timer{in.Group, mem.ID, consumerSession}, now.Add(opts.Session))
+	if ch.Revoking {
+		m.armRebalance(now, in.Group, mem)
+	}
+	result = ConsumerHeartbeatResult{Member: mem.ID, Epoch: mem.Epoch, Interval: opts.Heartbeat}
+	if tell {
+		assigned := mem.Assigned.Plain()
 		result.Assignment = &assigned
 	}
 	return result, nil
 }
 
-// consumerForJoin is the group, which for a member that joins may be new, or be made of a classic one, which is upgrade then.
-func (m *Machine) consumerForJoin(id string, join bool) (c *consumer, upgrade *group, err error) {
+// take takes what a change of a group wants done.
+func (m *Machine) take(group string, ch *consumer.Change) {
+	m.out.Records = append(m.out.Records, ch.Records...)
+	if ch.Reason != "" {
+		m.out.Rebalances = append(m.out.Rebalances, Rebalance{Group: group, Reason: ch.Reason, Detail: ch.Detail})
+	}
+}
+
+// consumerForJoin is the group, which for a member that joins may be new. Or it is made of a classic one, which is upgrade then.
+func (m *Machine) consumerForJoin(id string, join bool) (c *consumer.Group, upgrade *group, err error) {
 	g := m.find(id)
 	switch {
 	case g != nil && g.consumer != nil:
@@ -111,115 +121,41 @@ func (m *Machine) consumerForJoin(id string, join bool) (c *consumer, upgrade *g
 	case !join:
 		return nil, nil, fmt.Errorf("there is no next-generation group %q: %w", id, kerr.GroupIDNotFound)
 	case g == nil || g.classic == nil:
-		return newConsumer(), nil, nil
-	case len(g.classic.members) == 0:
-		m.classicRemove(g)
-		return newConsumer(), g, nil
+		return consumer.New(id, m.index, true), nil, nil
+	}
+	m.classicRemove(g)
+	if len(g.classic.members) == 0 {
+		return consumer.New(id, m.index, true), nil, nil
 	}
 	c, err = m.upgraded(g)
 	return c, g, err
 }
 
-// checkConsumerSize refuses a new member of a group that is full (throwIfConsumerGroupIsFull).
-func (m *Machine) checkConsumerSize(c *consumer, member string, instance *string) error {
-	limit := m.opts.Consumer.MaxSize
-	if c.staticMember(instance) != nil || c.members[member] != nil || len(c.members) < limit {
-		return nil
+// consumerLeave is the heartbeat of a member that leaves: for good, or, if it is static, for a while (GroupMetadataManager.consumerGroupLeave).
+func (m *Machine) consumerLeave(now time.Time, in ConsumerHeartbeat) (ConsumerHeartbeatResult, error) {
+	g := m.consumerNamed(in.Group)
+	if g == nil {
+		return ConsumerHeartbeatResult{}, fmt.Errorf("there is no next-generation group %q: %w", in.Group, kerr.GroupIDNotFound)
 	}
-	return fmt.Errorf("the group has %d members, as many as group.consumer.max.size allows: %w", len(c.members), kerr.GroupMaxSizeReached)
+	mem, err := g.consumer.Named(in.Member, in.InstanceID)
+	if err != nil {
+		return ConsumerHeartbeatResult{}, err
+	}
+	if in.Epoch == consumer.AwayEpoch {
+		m.emit(g.consumer.Away(mem))
+	} else {
+		m.fence(now, g, "leave", fmt.Sprintf("member %q leaves", mem.ID), mem)
+	}
+	return ConsumerHeartbeatResult{Member: mem.ID, Epoch: in.Epoch}, nil
 }
 
-// member is who heartbeats, as it was: a new member's is empty but for its id. ch.old is set if it was there.
-func (ch *consumerChange) member(in ConsumerHeartbeat) (*consumerMember, error) {
-	if in.InstanceID != nil {
-		return ch.staticJoin(in.Member, *in.InstanceID, in)
+// fence removes members, and gives the group its next epoch, or makes it a classic one, if all who stay speak that protocol.
+func (m *Machine) fence(now time.Time, g *group, reason, detail string, members ...*consumer.Member) {
+	if c := m.downgraded(now, g, members); c != nil {
+		m.downgrade(now, g, c, fmt.Sprintf("%s: %s", reason, detail))
+		return
 	}
-	old := ch.c.members[in.Member]
-	if old == nil {
-		if in.Epoch != 0 {
-			return nil, fmt.Errorf("member %q is not in group %q: %w", in.Member, in.Group, kerr.UnknownMemberID)
-		}
-		return &consumerMember{id: in.Member}, nil
-	}
-	ch.old = old
-	return old, checkMemberEpoch(old, in.Epoch, in.Owned)
-}
-
-// staticJoin is member for one with an instance id: it may take the place of the member that had it, once that has left (KIP-345).
-func (ch *consumerChange) staticJoin(id, instance string, in ConsumerHeartbeat) (*consumerMember, error) {
-	old := ch.c.staticMember(&instance)
-	switch {
-	case old == nil && in.Epoch == 0:
-		ch.old = ch.c.members[id]
-		if ch.old != nil {
-			return ch.old, nil
-		}
-		return &consumerMember{id: id}, nil
-	case old == nil:
-		return nil, fmt.Errorf("no member has instance id %q: %w", instance, kerr.UnknownMemberID)
-	case in.Epoch == 0:
-		if !old.classic() && old.epoch != leaveStaticEpoch {
-			return nil, fmt.Errorf("instance id %q is member %q's, which has not left: %w", instance, old.id, kerr.UnreleasedInstanceID)
-		}
-		return ch.replace(old, id), nil
-	case old.id != id:
-		return nil, fmt.Errorf("instance id %q is member %q's now: %w", instance, old.id, kerr.FencedInstanceID)
-	}
-	ch.old = old
-	return old, checkMemberEpoch(old, in.Epoch, in.Owned)
-}
-
-// replace lets the member id take old's place, with what old has (GroupMetadataManager.replaceMember).
-func (ch *consumerChange) replace(old *consumerMember, id string) *consumerMember {
-	next := *old
-	next.id, next.epoch, next.previous = id, 0, 0
-	if old.id == id {
-		ch.old = old
-		return &next
-	}
-	ch.remove(old)
-	ch.target[id], ch.target[old.id] = ch.c.target[old.id], nil
-	return &next
-}
-
-// checkMemberEpoch is throwIfConsumerGroupMemberEpochIsInvalid: a member may come with its last epoch once more, since the answer with
-// the new one may have been lost, if it owns nothing that it should not. With epoch 0 it has given up all.
-func checkMemberEpoch(m *consumerMember, epoch int32, owned []record.TopicPartitions) error {
-	switch {
-	case epoch == 0 || epoch == m.epoch:
-		return nil
-	case epoch == m.previous && epoch < m.epoch && owned != nil && ordered(owned).within(m.assigned):
-		return nil
-	}
-	return fmt.Errorf("member %q comes with epoch %d and is at %d: it has to give up its partitions and join again: %w",
-		m.id, epoch, m.epoch, kerr.FencedMemberEpoch)
-}
-
-// updatedMember is base with what in says of it.
-func updatedMember(base *consumerMember, in ConsumerHeartbeat) *consumerMember {
-	next := *base
-	info := &next.info
-	if in.InstanceID != nil {
-		info.InstanceID = in.InstanceID
-	}
-	if in.RackID != nil {
-		info.RackID = in.RackID
-	}
-	if in.RebalanceTimeout >= 0 {
-		info.RebalanceTimeout = int32(min(in.RebalanceTimeout.Milliseconds(), 1<<31-1)) //nolint:gosec // bounded
-	}
-	if in.Topics != nil {
-		info.Topics = slices.Compact(slices.Sorted(slices.Values(in.Topics)))
-	}
-	if in.Regex != nil {
-		info.Regex = in.Regex
-		if *in.Regex == "" {
-			info.Regex = nil
-		}
-	}
-	if in.Assignor != nil {
-		info.Assignor = in.Assignor
-	}
-	info.ClientID, info.ClientHost, info.Classic = in.ClientID, in.Host, nil
-	return &next
+	ch := g.consumer.Change(now, 0)
+	ch.Fence(reason, detail, members...)
+	m.take(g.id, ch)
 }

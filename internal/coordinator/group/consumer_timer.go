@@ -7,14 +7,22 @@ import (
 	"time"
 
 	"github.com/ottla-io/ottla/internal/cluster/meta"
+	"github.com/ottla-io/ottla/internal/coordinator/consumer"
 )
 
 // Timers are soft. They are set by Steps and when a group was loaded, and stopped when the records are applied that make them pointless, so that a
 // Step whose records could not be appended leaves none that is missing.
 
 // armRebalance gives mem its rebalance timeout to give up what it has to.
-func (m *Machine) armRebalance(now time.Time, group string, mem *consumerMember) {
-	m.timers.set(timer{group, mem.id, consumerRebalance}, now.Add(milliseconds(mem.info.RebalanceTimeout)))
+func (m *Machine) armRebalance(now time.Time, group string, mem *consumer.Member) {
+	m.timers.set(timer{group, mem.ID, consumerRebalance}, now.Add(milliseconds(mem.Info.RebalanceTimeout)))
+}
+
+// stopConsumerTimers stops the timers of a member that is gone.
+func (m *Machine) stopConsumerTimers(group, member string) {
+	for _, kind := range []timerKind{consumerSession, consumerRebalance, consumerClassicJoin, consumerClassicSync} {
+		m.timers.stop(timer{group, member, kind})
+	}
 }
 
 func milliseconds(ms int32) time.Duration { return time.Duration(ms) * time.Millisecond }
@@ -23,7 +31,7 @@ func milliseconds(ms int32) time.Duration { return time.Duration(ms) * time.Mill
 func (m *Machine) consumerLapsed(now time.Time, lapsed []timer) {
 	for len(lapsed) > 0 {
 		id := lapsed[0].group
-		var members []*consumerMember
+		var members []*consumer.Member
 		var reason, detail string
 		var rest []timer
 		for _, t := range lapsed {
@@ -46,24 +54,24 @@ func (m *Machine) consumerLapsed(now time.Time, lapsed []timer) {
 }
 
 // lapsed is the member to be fenced for t, and why; nil: nobody.
-func (m *Machine) lapsed(t timer) (mem *consumerMember, reason, detail string) {
+func (m *Machine) lapsed(t timer) (mem *consumer.Member, reason, detail string) {
 	g := m.consumerNamed(t.group)
-	if g == nil || g.consumer.members[t.member] == nil {
+	if g == nil || g.consumer.Member(t.member) == nil {
 		return nil, "", ""
 	}
-	mem = g.consumer.members[t.member]
+	mem = g.consumer.Member(t.member)
 	switch t.kind { //nolint:exhaustive // the others are not of next-generation groups
 	case consumerRebalance:
-		if mem.state != memberUnrevoked || mem.epoch < 0 {
+		if !mem.MustRevoke() {
 			return nil, "", ""
 		}
-		return mem, "rebalance timeout", fmt.Sprintf("member %q did not leave epoch %d in time", mem.id, mem.epoch)
+		return mem, "rebalance timeout", fmt.Sprintf("member %q did not leave epoch %d in time", mem.ID, mem.Epoch)
 	case consumerClassicJoin:
-		return mem, "rebalance timeout", fmt.Sprintf("member %q did not join again in time", mem.id)
+		return mem, "rebalance timeout", fmt.Sprintf("member %q did not join again in time", mem.ID)
 	case consumerClassicSync:
-		return mem, "rebalance timeout", fmt.Sprintf("member %q did not sync in time", mem.id)
+		return mem, "rebalance timeout", fmt.Sprintf("member %q did not sync in time", mem.ID)
 	}
-	return mem, "session", fmt.Sprintf("the session of member %q is over", mem.id)
+	return mem, "session", fmt.Sprintf("the session of member %q is over", mem.ID)
 }
 
 // consumerNamed is the group with that id if it is a next-generation one, or nil.
@@ -80,16 +88,16 @@ func (m *Machine) consumerLoaded(now time.Time, g *group) {
 	if c == nil {
 		return
 	}
-	c.stale, c.staleRegexes = true, true
+	c.Loaded()
 	session := m.consumerOptions(g.id).Session
-	for _, id := range c.ids {
-		mem := c.members[id]
-		if mem.classic() {
-			m.timers.set(timer{g.id, id, consumerSession}, now.Add(milliseconds(mem.info.Classic.SessionTimeout)))
+	for _, id := range c.IDs() {
+		mem := c.Member(id)
+		if mem.Classic() {
+			m.timers.set(timer{g.id, id, consumerSession}, now.Add(milliseconds(mem.Info.Classic.SessionTimeout)))
 			continue
 		}
 		m.timers.set(timer{g.id, id, consumerSession}, now.Add(session))
-		if mem.state == memberUnrevoked && mem.epoch >= 0 {
+		if mem.MustRevoke() {
 			m.armRebalance(now, g.id, mem)
 		}
 	}

@@ -6,17 +6,13 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/ottla-io/ottla/internal/coordinator/record"
+	"github.com/ottla-io/ottla/internal/coordinator/consumer"
 )
 
-// embedded is the protocol type of classic groups of consumers, whose members' metadata and assignments the coordinator can read.
-const embedded = "consumer"
-
-// upgraded emits what makes a classic group a next-generation one whose members go on where they are, and returns that
-// (GroupMetadataManager.convertToConsumerGroup). g itself changes when the records are applied.
-func (m *Machine) upgraded(g *group) (*consumer, error) {
+// upgraded is a classic group as a next-generation one, whose members go on where they are (GroupMetadataManager.convertToConsumerGroup). g itself
+// changes when the records are applied.
+func (m *Machine) upgraded(g *group) (*consumer.Group, error) {
 	from := g.classic
 	refuse := func(why string) error {
 		return fmt.Errorf("group %q is a classic group, and stays it: %s: %w", g.id, why, kerr.GroupIDNotFound)
@@ -24,116 +20,27 @@ func (m *Machine) upgraded(g *group) (*consumer, error) {
 	switch {
 	case !m.opts.Consumer.Upgrade:
 		return nil, refuse("group.consumer.migration.policy forbids an upgrade")
-	case from.kind != embedded:
+	case from.kind != consumer.Embedded:
 		return nil, refuse(fmt.Sprintf("its members' protocol is %q", from.kind))
 	case len(from.members) > m.opts.Consumer.MaxSize:
 		return nil, refuse("it has more members than group.consumer.max.size allows")
 	}
-	c := newConsumer()
-	c.epoch, c.targetEpoch, c.stale, c.staleRegexes = from.generation, from.generation, true, true
+	members := make([]consumer.ClassicMember, 0, len(from.order))
 	for _, mem := range from.order {
-		next, err := m.upgradedMember(from, mem, c)
-		if err != nil {
-			return nil, refuse(err.Error())
+		protocol := mem.protocols[0].Name
+		if mem.metadata(from.protocol) != nil {
+			protocol = from.protocol
 		}
-		c.put(next)
-		c.own(next)
-		c.count(&follows{}, g.id, next, +1)
+		members = append(members, consumer.ClassicMember{
+			ID: mem.id, InstanceID: mem.instance, ClientID: mem.clientID, ClientHost: mem.host, Session: mem.session, Rebalance: mem.rebalance,
+			Protocols: mem.protocols, Metadata: mem.metadata(protocol), Assignment: mem.assignment,
+		})
 	}
-	m.claimOwned(from, c)
-	for _, id := range c.ids {
-		c.target[id] = c.members[id].assigned.plain()
-	}
-	m.classicRemove(g)
-	return c, m.emitUpgraded(g.id, c)
-}
-
-// emitUpgraded emits all of c.
-func (m *Machine) emitUpgraded(group string, c *consumer) error {
-	ch := m.change(time.Time{}, group, c)
-	for _, id := range c.ids {
-		if err := ch.emitMember(c.members[id]); err != nil {
-			return err
-		}
-	}
-	m.emit(record.ConsumerGroup{Group: group, Value: &record.ConsumerGroupValue{Epoch: c.epoch}})
-	for _, id := range c.ids {
-		m.emit(record.TargetAssignment{Group: group, Member: id, Value: &record.TargetAssignmentValue{Topics: c.target[id]}})
-	}
-	m.emit(record.TargetEpoch{Group: group, Value: &record.TargetEpochValue{Epoch: c.epoch}})
-	for _, id := range c.ids {
-		m.emit(c.members[id].current(group))
-	}
-	return nil
-}
-
-// upgradedMember is a classic member as one of c: stable, with what its leader has given it, but for what another member has already, or what is
-// not there.
-func (m *Machine) upgradedMember(from *classic, mem *classicMember, c *consumer) (*consumerMember, error) {
-	protocol := mem.protocols[0].Name
-	if mem.metadata(from.protocol) != nil {
-		protocol = from.protocol
-	}
-	sub, err := readSubscription(mem.metadata(protocol))
+	c, err := m.index.Upgrade(g.id, from.generation, members, from.phase == classicStable)
 	if err != nil {
-		return nil, fmt.Errorf("member %q: %w", mem.id, err)
+		return nil, refuse(err.Error())
 	}
-	next := &consumerMember{id: mem.id, epoch: from.generation, previous: from.generation, state: memberStable}
-	next.info = record.ConsumerMemberValue{
-		InstanceID: mem.instance, RackID: sub.Rack, ClientID: mem.clientID, ClientHost: mem.host, Topics: sub.names(),
-		RebalanceTimeout: int32(mem.rebalance.Milliseconds()), //nolint:gosec // it came as int32
-		Classic: &record.ClassicProtocols{
-			SessionTimeout: int32(mem.session.Milliseconds()), Protocols: mem.protocols, //nolint:gosec // it came as int32
-		},
-	}
-	var assigned kmsg.ConsumerMemberAssignment
-	if len(mem.assignment) > 0 {
-		if err := assigned.ReadFrom(mem.assignment); err != nil {
-			return nil, fmt.Errorf("the assignment of member %q: %w", mem.id, err)
-		}
-	}
-	var all []assignedPartition
-	for _, t := range assigned.Topics {
-		all = append(all, m.named(t.Topic, t.Partitions, from.generation)...)
-	}
-	next.assigned = partitionsOf(all, true).filter(func(p topicPartition) bool { return c.owners[p] == "" })
-	return next, nil
-}
-
-// claimOwned gives the members of c what they said that they own, where nobody has it. In the middle of a rebalance there may be no assignment, and
-// members of a cooperative protocol go on with what they had.
-func (m *Machine) claimOwned(from *classic, c *consumer) {
-	if from.phase == classicStable {
-		return
-	}
-	for _, mem := range from.order {
-		for _, p := range mem.protocols {
-			sub, err := readSubscription(p.Metadata)
-			if err != nil {
-				continue
-			}
-			next := *c.members[mem.id]
-			free := sub.owned(m).filter(func(p topicPartition) bool { return c.owners[p] == "" })
-			next.assigned = next.assigned.union(orderedWithEpochs(free.plain(), next.epoch))
-			c.put(&next)
-			c.own(&next)
-		}
-	}
-}
-
-// named is the partitions of a topic with that name that there are.
-func (m *Machine) named(name string, indexes []int32, epoch int32) []assignedPartition {
-	t := m.topic(name)
-	if t == nil {
-		return nil
-	}
-	var all []assignedPartition
-	for _, p := range indexes {
-		if p >= 0 && int(p) < len(t.Partitions) {
-			all = append(all, assignedPartition{topicPartition{t.ID, p}, epoch})
-		}
-	}
-	return all
+	return c, nil
 }
 
 // finishUpgrade tells who waits in the classic group that there is a rebalance, and begins the members' sessions.
@@ -148,19 +55,19 @@ func (m *Machine) finishUpgrade(now time.Time, g *group) {
 
 // downgraded is the classic group of those who stay when members go; nil: the group stays what it is, since not all of them speak the classic
 // protocol, or for another reason (GroupMetadataManager.validateOnlineDowngradeWithFencedMembers, ClassicGroup.fromConsumerGroup).
-func (m *Machine) downgraded(now time.Time, g *group, members []*consumerMember) *classic {
+func (m *Machine) downgraded(now time.Time, g *group, members []*consumer.Member) *classic {
 	from := g.consumer
-	stay := len(from.members) - len(members)
+	stay := from.Len() - len(members)
 	if stay == 0 || !m.opts.Consumer.Downgrade || stay > m.opts.Classic.MaxSize {
 		return nil
 	}
 	c := newClassic()
-	c.phase, c.generation, c.kind, c.changed = classicStable, from.epoch, embedded, now.UnixMilli()
-	for _, id := range from.ids {
-		mem := from.members[id]
+	c.phase, c.generation, c.kind, c.changed = classicStable, from.Epoch, consumer.Embedded, now.UnixMilli()
+	for _, id := range from.IDs() {
+		mem := from.Member(id)
 		switch {
 		case slices.Contains(members, mem):
-		case !mem.classic():
+		case !mem.Classic():
 			return nil
 		default:
 			c.add(downgradedMember(mem))
@@ -171,7 +78,7 @@ func (m *Machine) downgraded(now time.Time, g *group, members []*consumerMember)
 		return nil
 	}
 	for _, mem := range c.order {
-		mem.assignment = m.writeAssignment(from.members[mem.id].assigned, mem.metadata(c.protocol))
+		mem.assignment = m.index.Assignment(from.Member(mem.id).Assigned, mem.metadata(c.protocol))
 	}
 	if r := c.record(g.id).Record(); m.opts.RecordMax > 0 && len(r.Key)+len(r.Value) > m.opts.RecordMax {
 		return nil
@@ -179,11 +86,11 @@ func (m *Machine) downgraded(now time.Time, g *group, members []*consumerMember)
 	return c
 }
 
-func downgradedMember(mem *consumerMember) *classicMember {
+func downgradedMember(mem *consumer.Member) *classicMember {
 	return &classicMember{
-		id: mem.id, instance: mem.info.InstanceID, clientID: mem.info.ClientID, host: mem.info.ClientHost,
-		session: milliseconds(mem.info.Classic.SessionTimeout), rebalance: milliseconds(mem.info.RebalanceTimeout),
-		protocols: mem.info.Classic.Protocols,
+		id: mem.ID, instance: mem.Info.InstanceID, clientID: mem.Info.ClientID, host: mem.Info.ClientHost,
+		session: milliseconds(mem.Info.Classic.SessionTimeout), rebalance: milliseconds(mem.Info.RebalanceTimeout),
+		protocols: mem.Info.Classic.Protocols,
 	}
 }
 

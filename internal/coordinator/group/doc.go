@@ -24,5 +24,5 @@
 //
 // Files in reading order: input.go, input_offset.go, input_classic.go, input_consumer.go (what goes in and what comes out), machine.go
 // (Step, Apply, Next), timers.go, group.go (what both protocols share), offset_*.go, remove.go (deletions, the
-// large ones in steps), list.go, classic_*.go, consumer_*.go.
+// large ones in steps), list.go, classic_*.go, consumer_*.go (the next generation speaks; its state is package consumer), convert.go.
 package group

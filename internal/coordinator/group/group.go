@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/ottla-io/ottla/internal/coordinator/consumer"
 	"github.com/ottla-io/ottla/internal/coordinator/offset"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 )
@@ -14,7 +15,7 @@ type group struct {
 	id       string
 	offsets  offset.Set
 	classic  *classic
-	consumer *consumer
+	consumer *consumer.Group
 	// written is the end of the newest record of the group or its members (not of its offsets), which the answers that show these wait for.
 	written batch.Offset
 }
@@ -48,14 +49,14 @@ func (g *group) state() string {
 	case g.classic != nil:
 		return g.classic.state()
 	case g.consumer != nil:
-		return g.consumer.state()
+		return g.consumer.State()
 	}
 	return stateEmpty
 }
 
 // subscribes reports whether a member may be subscribed to topic.
 func (g *group) subscribes(topic string) bool {
-	return g.classic != nil && g.classic.subscribes(topic) || g.consumer != nil && g.consumer.subscribes(topic)
+	return g.classic != nil && g.classic.subscribes(topic) || g.consumer != nil && g.consumer.Subscribes(topic)
 }
 
 // members is how many the group has.
@@ -64,7 +65,7 @@ func (g *group) members() int {
 	case g.classic != nil:
 		return len(g.classic.members)
 	case g.consumer != nil:
-		return len(g.consumer.ids)
+		return g.consumer.Len()
 	}
 	return 0
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/ottla-io/ottla/internal/cluster/meta"
+	"github.com/ottla-io/ottla/internal/coordinator/consumer"
 	"github.com/ottla-io/ottla/internal/coordinator/offset"
 	"github.com/ottla-io/ottla/internal/coordinator/record"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
@@ -19,7 +20,7 @@ type Machine struct {
 	// topics are those that some group has offsets of.
 	topics offset.Topics
 	timers timers
-	follow follows // what next-generation groups look at
+	index  *consumer.Index // which next-generation groups look at which topics
 	// applied is the end of the newest record, and removed that of the newest tombstone.
 	applied, removed batch.Offset
 	live             bool // Loaded
@@ -30,7 +31,10 @@ type Machine struct {
 
 // New returns a machine without groups.
 func New(opts Options) *Machine {
-	return &Machine{opts: opts, groups: make(map[string]*group), removals: make(map[string]*removal)}
+	return &Machine{
+		opts: opts, groups: make(map[string]*group), removals: make(map[string]*removal),
+		index: consumer.NewIndex(opts.Consumer.Assignors, opts.RecordMax),
+	}
 }
 
 // Next is when the machine wants a Tick; zero: never.
@@ -149,7 +153,7 @@ func (m *Machine) newImage(now time.Time, image *meta.Image) {
 	old := m.image
 	m.image = image
 	m.offsetImage(now, old)
-	m.consumerImage(old)
+	m.index.SetImage(image)
 }
 
 // Apply takes in a record at offset, whose batch has that timestamp (ms): a live one right after the Step that made it was appended, and

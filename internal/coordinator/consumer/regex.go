@@ -1,4 +1,4 @@
-package group
+package consumer
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 
 // compile is pattern as a regular expression that matches whole names, as Kafka's does (TopicRegexResolver). Both are RE2: what one takes the other
 // takes, in time linear in the name.
-func (f *follows) compile(pattern string) (*regexp.Regexp, error) {
-	if re := f.compiled[pattern]; re != nil {
+func (x *Index) compile(pattern string) (*regexp.Regexp, error) {
+	if re := x.compiled[pattern]; re != nil {
 		return re, nil
 	}
 	if _, err := regexp.Compile(pattern); err != nil { // by itself: "a)(b" is valid only within the parentheses below
@@ -23,23 +23,20 @@ func (f *follows) compile(pattern string) (*regexp.Regexp, error) {
 	if err != nil {
 		return nil, fmt.Errorf("regular expression %q: %w: %w", pattern, err, kerr.InvalidRegularExpression)
 	}
-	if f.byPattern[pattern] != nil {
-		if f.compiled == nil {
-			f.compiled = make(map[string]*regexp.Regexp)
-		}
-		f.compiled[pattern] = re
+	if x.byPattern[pattern] != nil {
+		x.compiled[pattern] = re
 	}
 	return re, nil
 }
 
 // match is the names of the topics that pattern matches, ascending. One that does not compile (a record of a foreign coordinator) matches none.
-func (m *Machine) match(pattern string) []string {
-	re, err := m.follow.compile(pattern)
-	if err != nil || m.image == nil {
+func (x *Index) match(pattern string) []string {
+	re, err := x.compile(pattern)
+	if err != nil || x.image == nil {
 		return nil
 	}
 	var names []string
-	for _, t := range m.image.Topics {
+	for _, t := range x.image.Topics {
 		if re.MatchString(t.Name) {
 			names = append(names, t.Name)
 		}
@@ -48,23 +45,23 @@ func (m *Machine) match(pattern string) []string {
 }
 
 // resolve resolves the patterns that the change leaves and that are new or out of date, and forgets those that nobody has any more.
-func (ch *consumerChange) resolve() {
+func (ch *Change) resolve() {
 	for _, pattern := range ch.patterns() {
-		r := ch.c.regexes[pattern]
+		r := ch.g.regexes[pattern]
 		if ch.subscribers(pattern) == 0 {
 			if r != nil && r.resolved {
-				ch.m.emit(record.Regex{Group: ch.group, Pattern: pattern})
+				ch.emit(record.Regex{Group: ch.g.ID, Pattern: pattern})
 			}
 			continue
 		}
-		if r != nil && r.resolved && !ch.c.staleRegexes {
+		if r != nil && r.resolved && !ch.g.staleRegexes {
 			ch.resolved[pattern] = r.topics
 			continue
 		}
-		names := ch.m.match(pattern)
+		names := ch.x.match(pattern)
 		ch.resolved[pattern] = names
 		if r == nil || !r.resolved || !slices.Equal(r.topics, names) {
-			ch.m.emit(record.Regex{Group: ch.group, Pattern: pattern, Value: &record.RegexValue{
+			ch.emit(record.Regex{Group: ch.g.ID, Pattern: pattern, Value: &record.RegexValue{
 				Topics: names, Version: ch.version(), Timestamp: ch.now.UnixMilli(),
 			}})
 		}
@@ -72,9 +69,9 @@ func (ch *consumerChange) resolve() {
 }
 
 // version is that of the metadata.
-func (ch *consumerChange) version() int64 {
-	if ch.m.image == nil {
+func (ch *Change) version() int64 {
+	if ch.x.image == nil {
 		return 0
 	}
-	return int64(ch.m.image.Version)
+	return int64(ch.x.image.Version)
 }

@@ -1,4 +1,4 @@
-package group
+package consumer
 
 import (
 	"encoding/binary"
@@ -15,12 +15,12 @@ type topicHash struct {
 // metadataHash is a hash of what an assignment depends on: the topics of names that there are, with their ids, numbers of partitions and racks. It
 // stands in ConsumerGroupValue in the place of Kafka's own hash (org.apache.kafka.coordinator.group.Utils.computeGroupHash), which differs:
 // a group that moves from one to the other rebalances once. 0: there are no topics.
-func (m *Machine) metadataHash(names []string) int64 {
+func (x *Index) metadataHash(names []string) int64 {
 	h := newHash()
 	some := false
 	for _, name := range names {
-		if t := m.topic(name); t != nil {
-			h.number(m.topicHash(t))
+		if t := x.topic(name); t != nil {
+			h.number(x.topicHash(t))
 			some = true
 		}
 	}
@@ -31,8 +31,8 @@ func (m *Machine) metadataHash(names []string) int64 {
 }
 
 // topicHash hashes one topic; it is kept, since many groups may look at a topic.
-func (m *Machine) topicHash(t *meta.Topic) uint64 {
-	if known, ok := m.follow.hashes[t.Name]; ok && known.topic == t {
+func (x *Index) topicHash(t *meta.Topic) uint64 {
+	if known, ok := x.hashes[t.Name]; ok && known.topic == t {
 		return known.hash
 	}
 	h := newHash()
@@ -40,16 +40,13 @@ func (m *Machine) topicHash(t *meta.Topic) uint64 {
 	h.text(t.Name)
 	h.number(uint64(len(t.Partitions)))
 	for i := range t.Partitions {
-		racks := m.follow.partitionRacks(&t.Partitions[i])
+		racks := x.partitionRacks(&t.Partitions[i])
 		h.number(uint64(len(racks)))
 		for _, r := range racks {
 			h.text(r)
 		}
 	}
-	if m.follow.hashes == nil {
-		m.follow.hashes = make(map[string]topicHash)
-	}
-	m.follow.hashes[t.Name] = topicHash{t, uint64(h)}
+	x.hashes[t.Name] = topicHash{t, uint64(h)}
 	return uint64(h)
 }
 

@@ -1,4 +1,4 @@
-package group
+package consumer
 
 import (
 	"maps"
@@ -10,7 +10,7 @@ import (
 )
 
 // assign is the target assignment of members, in their order, by the assignor that most of them ask for.
-func (ch *consumerChange) assign(members []*consumerMember) []partitions {
+func (ch *Change) assign(members []*Member) []Partitions {
 	topics := ch.subscribedTopics()
 	in := assignor.Input{Members: make([]assignor.Member, 0, len(members)), Topics: make([]assignor.Topic, 0, len(topics))}
 	racks := false
@@ -18,20 +18,20 @@ func (ch *consumerChange) assign(members []*consumerMember) []partitions {
 		ids := ch.topicIDs(m)
 		slices.SortFunc(ids, compareIDs)
 		in.Members = append(in.Members, assignor.Member{
-			ID: m.id, InstanceID: m.info.InstanceID, Rack: m.info.RackID, Topics: slices.Compact(ids), Owned: ch.targetOf(m.id).byTopic(),
+			ID: m.ID, InstanceID: m.Info.InstanceID, Rack: m.Info.RackID, Topics: slices.Compact(ids), Owned: ch.targetOf(m.ID).byTopic(),
 		})
-		racks = racks || m.info.RackID != nil
+		racks = racks || m.Info.RackID != nil
 	}
 	for _, t := range topics {
 		in.Topics = append(in.Topics, assignor.Topic{
-			ID: t.ID, Partitions: int32(len(t.Partitions)), Racks: ch.m.follow.topicRacks(t, racks),
+			ID: t.ID, Partitions: int32(len(t.Partitions)), Racks: ch.x.topicRacks(t, racks),
 		})
 	}
 	assign := assignor.Uniform
 	if ch.assignor() == assignor.RangeName {
 		assign = assignor.Range
 	}
-	targets := make([]partitions, 0, len(members))
+	targets := make([]Partitions, 0, len(members))
 	for _, t := range assign(in) {
 		targets = append(targets, targetOf(t))
 	}
@@ -39,19 +39,19 @@ func (ch *consumerChange) assign(members []*consumerMember) []partitions {
 }
 
 // topicRacks is the racks of each partition's replicas, or nil where nobody needs them.
-func (f *follows) topicRacks(t *meta.Topic, needed bool) [][]string {
-	if !needed || len(f.racks) == 0 {
+func (x *Index) topicRacks(t *meta.Topic, needed bool) [][]string {
+	if !needed || len(x.racks) == 0 {
 		return nil
 	}
 	racks := make([][]string, len(t.Partitions))
 	for i := range t.Partitions {
-		racks[i] = f.partitionRacks(&t.Partitions[i])
+		racks[i] = x.partitionRacks(&t.Partitions[i])
 	}
 	return racks
 }
 
 // byTopic is the set as assignors take it.
-func (ps partitions) byTopic() assignor.Partitions {
+func (ps Partitions) byTopic() assignor.Partitions {
 	by := make(assignor.Partitions, len(ps))
 	for _, t := range ps {
 		by[t.Topic] = t.Partitions
@@ -60,8 +60,8 @@ func (ps partitions) byTopic() assignor.Partitions {
 }
 
 // targetOf is what an assignor gave as a set.
-func targetOf(by assignor.Partitions) partitions {
-	set := make(partitions, 0, len(by))
+func targetOf(by assignor.Partitions) Partitions {
+	set := make(Partitions, 0, len(by))
 	for _, id := range slices.SortedFunc(maps.Keys(by), compareIDs) {
 		if len(by[id]) > 0 {
 			set = append(set, record.TopicPartitions{Topic: id, Partitions: by[id]})
