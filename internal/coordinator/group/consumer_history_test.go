@@ -50,14 +50,14 @@ type history struct {
 	now     time.Time
 	state   *meta.State
 	topics  map[string]topic.ID
-	clients []*client
+	clients []*nextClient
 	made    int
 	epoch   int32
 	token   Token
 }
 
-// client is a member as its own process sees it.
-type client struct {
+// nextClient is a member as its own process sees it.
+type nextClient struct {
 	id       string
 	instance *string
 	topics   []string
@@ -127,8 +127,8 @@ func (h *history) act() {
 	acts[name]()
 }
 
-func (h *history) pick() *client {
-	live := slices.DeleteFunc(slices.Clone(h.clients), func(c *client) bool { return c.crashed })
+func (h *history) pick() *nextClient {
+	live := slices.DeleteFunc(slices.Clone(h.clients), func(c *nextClient) bool { return c.crashed })
 	if len(live) == 0 {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (h *history) join() {
 		return
 	}
 	h.made++
-	c := &client{id: fmt.Sprintf("m%d", h.made), full: true}
+	c := &nextClient{id: fmt.Sprintf("m%d", h.made), full: true}
 	if rapid.Bool().Draw(h.t, "static") {
 		c.instance = new(rapid.SampledFrom([]string{"i1", "i2", "i3"}).Draw(h.t, "instance"))
 	}
@@ -155,7 +155,7 @@ func (h *history) join() {
 	h.beat(c)
 }
 
-func (h *history) drawTopics(c *client) {
+func (h *history) drawTopics(c *nextClient) {
 	c.topics, c.regex, c.full = []string{}, new(""), true
 	for _, name := range []string{"a1", "a2", "b1"} {
 		if rapid.Bool().Draw(h.t, "subscribes") {
@@ -187,7 +187,7 @@ func (h *history) giveUp() {
 	}
 }
 
-func (c *client) settle() { c.held = maps.Clone(c.assigned) }
+func (c *nextClient) settle() { c.held = maps.Clone(c.assigned) }
 
 func (h *history) crash() {
 	if c := h.pick(); c != nil {
@@ -207,7 +207,7 @@ func (h *history) leave() {
 		in.Epoch = consumer.AwayEpoch
 	}
 	h.run(in)
-	h.clients = slices.DeleteFunc(h.clients, func(o *client) bool { return o == c })
+	h.clients = slices.DeleteFunc(h.clients, func(o *nextClient) bool { return o == c })
 	if in.Epoch == consumer.AwayEpoch && rapid.Bool().Draw(h.t, "comes back") {
 		back := *c
 		if rapid.Bool().Draw(h.t, "new id") {
@@ -219,7 +219,7 @@ func (h *history) leave() {
 	}
 }
 
-func (c *client) rejoin() { c.epoch, c.held, c.assigned, c.full = 0, nil, nil, true }
+func (c *nextClient) rejoin() { c.epoch, c.held, c.assigned, c.full = 0, nil, nil, true }
 
 // advance lets time pass, with its ticks.
 func (h *history) advance() {
@@ -277,7 +277,7 @@ func (h *history) replay(log []record.Record) *Machine {
 	return m
 }
 
-func (h *history) request(c *client) ConsumerHeartbeat {
+func (h *history) request(c *nextClient) ConsumerHeartbeat {
 	h.token++
 	in := ConsumerHeartbeat{
 		Caller: Caller{Token: h.token, ClientID: "c", Host: "/h"}, Group: historyGroup, Member: c.id, Epoch: c.epoch, InstanceID: c.instance,
@@ -290,7 +290,7 @@ func (h *history) request(c *client) ConsumerHeartbeat {
 }
 
 // beat is one heartbeat; its answer may be lost.
-func (h *history) beat(c *client) {
+func (h *history) beat(c *nextClient) {
 	in := h.request(c)
 	if c.full || c.epoch == 0 || rapid.Bool().Draw(h.t, "owned") {
 		in.Owned = c.owned()
@@ -303,7 +303,7 @@ func (h *history) beat(c *client) {
 	h.answered(c, result)
 }
 
-func (c *client) owned() []record.TopicPartitions {
+func (c *nextClient) owned() []record.TopicPartitions {
 	all := []record.TopicPartitions{}
 	for p := range c.held {
 		all = append(all, record.TopicPartitions{Topic: p.Topic, Partitions: []int32{p.Partition}})
@@ -312,14 +312,14 @@ func (c *client) owned() []record.TopicPartitions {
 }
 
 // answered does with a client what its answer asks for.
-func (h *history) answered(c *client, result ConsumerHeartbeatResult) {
+func (h *history) answered(c *nextClient, result ConsumerHeartbeatResult) {
 	switch {
 	case result.Err == nil:
 	case errors.Is(result.Err, kerr.UnknownMemberID), errors.Is(result.Err, kerr.FencedMemberEpoch), errors.Is(result.Err, kerr.GroupIDNotFound):
 		c.rejoin()
 		return
 	case errors.Is(result.Err, kerr.UnreleasedInstanceID), errors.Is(result.Err, kerr.FencedInstanceID):
-		h.clients = slices.DeleteFunc(h.clients, func(o *client) bool { return o == c })
+		h.clients = slices.DeleteFunc(h.clients, func(o *nextClient) bool { return o == c })
 		return
 	default:
 		h.t.Fatalf("client %s: %v", c.id, result.Err)
@@ -421,7 +421,7 @@ func (h *history) settle() {
 		}
 		h.check()
 	}
-	h.clients = slices.DeleteFunc(h.clients, func(c *client) bool { return c.crashed })
+	h.clients = slices.DeleteFunc(h.clients, func(c *nextClient) bool { return c.crashed })
 	g := h.machine.groups[historyGroup]
 	if g == nil || len(h.clients) == 0 {
 		return
@@ -447,7 +447,7 @@ func (h *history) settle() {
 
 func (h *history) checkAllHeld(holders map[consumer.TopicPartition]string) {
 	for _, t := range h.state.Image().Topics {
-		wanted := slices.ContainsFunc(h.clients, func(c *client) bool { return h.subscribes(c, t.Name) })
+		wanted := slices.ContainsFunc(h.clients, func(c *nextClient) bool { return h.subscribes(c, t.Name) })
 		if h.machine.groups[historyGroup].consumer.Subscribes(t.Name) != wanted {
 			h.t.Fatalf("the group says that it subscribes to %s: %v", t.Name, !wanted)
 		}
@@ -459,7 +459,7 @@ func (h *history) checkAllHeld(holders map[consumer.TopicPartition]string) {
 	}
 }
 
-func (h *history) subscribes(c *client, name string) bool {
+func (h *history) subscribes(c *nextClient, name string) bool {
 	re, err := regexp.Compile(`^(?:` + *c.regex + `)$`)
 	return slices.Contains(c.topics, name) || *c.regex != "" && err == nil && re.MatchString(name)
 }
