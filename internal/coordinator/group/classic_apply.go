@@ -78,7 +78,8 @@ func loadClassic(v *record.ClassicValue) *classic {
 		c.protocol = *v.Protocol
 	}
 	for i := range v.Members {
-		if mem := loadClassicMember(&v.Members[i], c.protocol); c.members[mem.id] == nil && (mem.instance == nil || c.statics[*mem.instance] == nil) {
+		mem := loadClassicMember(&v.Members[i], c.protocol)
+		if taken := c.members[mem.id] != nil || mem.instance != nil && c.statics[*mem.instance] != nil; mem.id != "" && !taken {
 			c.add(mem)
 		}
 	}

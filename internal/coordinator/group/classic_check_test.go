@@ -74,7 +74,7 @@ func (c *classic) checkCounts(parkedTokens map[Token]bool) error {
 			return fmt.Errorf("member %s is pending", mem.id)
 		case mem.join.held && c.phase != classicPreparing, mem.sync.held && c.phase != classicCompleting:
 			return fmt.Errorf("member %s waits in %s", mem.id, c.phase)
-		case mem.vote(c) == "":
+		case c.supported[mem.vote(c)] != len(c.members):
 			return fmt.Errorf("member %s has no protocol that all have", mem.id)
 		case mem.fresh && !mem.join.held:
 			return fmt.Errorf("member %s is new and waits for nothing", mem.id)

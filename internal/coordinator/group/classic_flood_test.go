@@ -3,6 +3,7 @@ package group
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -216,5 +217,21 @@ func TestThousandJoin(t *testing.T) {
 	}
 	if answered != 0 || len(e.Replies) != 1_000 || len(given) != 1_000 || len(e.Records) != 1 || len(begun) != 1 {
 		t.Errorf("%d early, %d replies, %d assignments, %d records, %d rebalances", answered, len(e.Replies), len(given), len(e.Records), len(begun))
+	}
+}
+
+// TestFloodOfProtocols: a member with the most protocols that are taken is elected with, one with more is refused.
+func TestFloodOfProtocols(t *testing.T) {
+	t.Parallel()
+	m, now := floodMachine(1 << 30)
+	for _, n := range []int{protocolsMax, protocolsMax + 1} {
+		in := floodJoin(Token(n), "c")
+		in.NeedsKnownID = false
+		for i := len(in.Protocols); i < n; i++ {
+			in.Protocols = append(in.Protocols, record.Protocol{Name: strconv.Itoa(i)})
+		}
+		if r, ok := joined(m.Step(now, in)); ok != (n > protocolsMax) || ok && !errors.Is(r.Err, kerr.InvalidRequest) {
+			t.Errorf("%d protocols: %t %+v", n, ok, r)
+		}
 	}
 }

@@ -15,10 +15,10 @@ const (
 	reasonMax = 255
 	// memberPrefixMax is the most bytes of a client or instance id that begin a member id.
 	memberPrefixMax = 255
-	// protocolsMax is how many records' worth of protocols one member may bring. Only one of them is ever written.
-	protocolsMax = 4
-	// protocolCost is what a protocol takes beside its name and metadata, in bytes.
-	protocolCost = 64
+	// protocolsMax is how many protocols one member may bring, and protocolsSize how many records' worth. Only one of them is ever written.
+	// Clients have a few.
+	protocolsMax  = 1_000
+	protocolsSize = 4
 )
 
 // join decides on a JoinGroup: it is refused, answered with what is, or parked until the rebalance that it is part of is over
@@ -54,11 +54,14 @@ func (m *Machine) checkJoin(in Join) error {
 	if in.Session < m.opts.Classic.MinSession || in.Session > m.opts.Classic.MaxSession {
 		return kerr.InvalidSessionTimeout
 	}
+	if len(in.Protocols) > protocolsMax {
+		return kerr.InvalidRequest
+	}
 	size := 0
 	for _, p := range in.Protocols {
-		size += len(p.Name) + len(p.Metadata) + protocolCost
+		size += len(p.Name) + len(p.Metadata)
 	}
-	if m.opts.RecordMax > 0 && size > protocolsMax*m.opts.RecordMax {
+	if m.opts.RecordMax > 0 && size > protocolsSize*m.opts.RecordMax {
 		// Kafka takes it, and fails when it cannot write the group, with the same error.
 		return kerr.UnknownServerError
 	}

@@ -1,12 +1,16 @@
 package group
 
 import (
+	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"pgregory.net/rapid"
 
 	"github.com/ottla-io/ottla/internal/coordinator/record"
+	"github.com/ottla-io/ottla/internal/protocol/batch"
 )
 
 func classicWith(kind string, metadata ...[]byte) *classic {
@@ -75,6 +79,51 @@ func FuzzSubscription(f *testing.F) {
 		}
 		if !ok || slices.ContainsFunc(m.Topics, func(name string) bool { return !topics.names[name] }) || len(topics.names) > len(m.Topics) {
 			t.Errorf("read %t %v, want %v", ok, topics.names, m.Topics)
+		}
+	})
+}
+
+// TestClassicOddRecords: whatever a record says of a group, the group is sound with it, and ends.
+func TestClassicOddRecords(t *testing.T) {
+	t.Parallel()
+	numbers := rapid.SampledFrom([]int32{math.MinInt32, -1, 0, 1, 6_000, math.MaxInt32})
+	names := rapid.SampledFrom([]string{"", "a", "b", "c"})
+	maybe := rapid.Ptr(names, true)
+	rapid.Check(t, func(t *rapid.T) {
+		m, now := floodMachine(rapid.IntRange(1, 3).Draw(t, "size"))
+		for at := range rapid.IntRange(1, 3).Draw(t, "records") {
+			v := &record.ClassicValue{
+				ProtocolType: names.Draw(t, "type"), Generation: numbers.Draw(t, "generation"), Protocol: maybe.Draw(t, "protocol"),
+				Leader: maybe.Draw(t, "leader"), Changed: int64(numbers.Draw(t, "changed")),
+			}
+			for range rapid.IntRange(0, 4).Draw(t, "members") {
+				v.Members = append(v.Members, record.ClassicMember{
+					ID: names.Draw(t, "id"), InstanceID: maybe.Draw(t, "instance"), RebalanceTimeoutMs: numbers.Draw(t, "rebalance"),
+					SessionTimeout: rapid.SampledFrom([]int32{math.MinInt32, 0, 6_000, 100_000}).Draw(t, "session"), Subscription: []byte("x"),
+				})
+			}
+			r := record.Classic{Group: "g", Value: v}.Record()
+			if err := m.Apply(batch.Offset(at), 0, r.Key, r.Value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m.Step(now, Loaded{})
+		for at := batch.Offset(10); ; at++ {
+			if err := checkClassic(m, nil); err != nil {
+				t.Fatal(err)
+			}
+			if m.Next().IsZero() {
+				break
+			}
+			now = slices.MaxFunc([]time.Time{now, m.Next()}, time.Time.Compare)
+			for _, r := range m.Step(now, Tick{}).Records {
+				if err := m.Apply(at, 0, r.Key, r.Value); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if g := m.find("g"); g.state() != "Empty" {
+			t.Fatalf("the group is %s", g.state())
 		}
 	})
 }
