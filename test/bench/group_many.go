@@ -6,30 +6,21 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// manySection makes 10,000 groups of one member, each with an offset, and lets them heartbeat every 3 s, as consumers do by default.
+// The groups of manySection, and the connections that their members share.
+const (
+	manyGroups = 10_000
+	manyConns  = 100
+	manyShare  = manyGroups / manyConns
+)
+
+// manySection makes 10,000 groups of one member, each with an offset, and lets them heartbeat every 3 s, as consumers do by default; the
+// floor echoes as many frames of that size.
 func manySection(r *report) error {
-	const groups, conns, rounds = 10_000, 100, 4
-	const share = groups / conns
-	var floor, took []time.Duration
-	frames := make([][][]byte, conns)
-	for i := range frames {
-		frames[i] = [][]byte{heartbeatFrame(&member{group: "group-10000", id: strings.Repeat("m", 42), generation: 1})}
-	}
-	e, err := startBare("echo")
-	if err != nil {
-		return err
-	}
-	floor, err = beat(e.addr, frames, share*rounds, nil)
-	e.stop()
-	if err != nil {
-		return err
-	}
 	p, err := startBroker("--set", "group.initial.rebalance.delay.ms=0")
 	if err != nil {
 		return err
@@ -39,39 +30,59 @@ func manySection(r *report) error {
 	if err != nil {
 		return err
 	}
-	members := make([]member, groups)
+	members := make([]member, manyGroups)
 	began := now()
-	if err := each(conns, func(c int) error {
-		mine := make([]*member, share)
+	if err := each(manyConns, func(c int) error {
+		mine := make([]*member, manyShare)
 		for i := range mine {
-			mine[i] = &members[c*share+i]
-			mine[i].group = fmt.Sprint("group-", c*share+i)
+			mine[i] = &members[c*manyShare+i]
+			mine[i].group = fmt.Sprint("group-", c*manyShare+i)
 		}
 		return joinAndCommit(p.addr, mine)
 	}); err != nil {
 		return err
 	}
-	joined := now().Sub(began)
-	after := p.resident()
-	for c := range frames {
-		frames[c] = frames[c][:0]
-		for i := range share {
-			frames[c] = append(frames[c], heartbeatFrame(&members[c*share+i]))
-		}
-	}
-	cpu := p.cpu()
-	if took, err = beat(p.addr, frames, share*rounds, heartbeatError); err != nil {
+	r.line("groups", "10,000 of one member, join, sync and commit", millis(now().Sub(began)), "", "", "")
+	r.line("groups", "  resident memory more", mib(p.resident()-before), "", "", "under 200 MiB")
+	if err := beats(r, p, members); err != nil {
 		return err
 	}
-	r.line("groups", "10,000 of one member, join, sync and commit", millis(joined), "", "", "")
-	r.line("groups", "  resident memory more", mib(after-before), "", "", "under 200 MiB")
-	r.line("groups", "  settled, and after heartbeats", mib(settled(p)-before), "", "", "under 200 MiB")
-	ratio := func(at float64) string {
-		return fmt.Sprintf("%.2f", float64(percentile(took, at))/float64(percentile(floor, at)))
+	r.line("groups", "  resident memory more, after heartbeats", mib(settled(p)-before), "", "", "under 200 MiB")
+	return nil
+}
+
+// beats times the members' heartbeats, beside an echo of them.
+func beats(r *report, p *process, members []member) error {
+	e, err := startBare("echo")
+	if err != nil {
+		return err
 	}
-	r.line("groups", "  heartbeats every 3 s, p50", micros(percentile(took, 0.5)), micros(percentile(floor, 0.5)), ratio(0.5), "")
-	r.line("groups", "  heartbeats every 3 s, p99", micros(percentile(took, 0.99)), micros(percentile(floor, 0.99)), ratio(0.99), "under 10 ms")
-	r.line("groups", "  CPU of a heartbeat", micros((p.cpu()-cpu)/time.Duration(len(took))), "", "", "")
+	defer e.stop()
+	frames := make([][][]byte, manyConns)
+	for i := range members {
+		frames[i/manyShare] = append(frames[i/manyShare], heartbeatFrame(&members[i]))
+	}
+	var figures [2][3][]time.Duration // of the echo and the broker: p50, p99, CPU of each
+	for range r.rounds {
+		for i, server := range []*process{e, p} {
+			judge := heartbeatError
+			if server == e {
+				judge = nil
+			}
+			cpu := server.cpu()
+			took, err := beat(server.addr, frames, judge)
+			if err != nil {
+				return err
+			}
+			for j, figure := range []time.Duration{percentile(took, 0.5), percentile(took, 0.99), (server.cpu() - cpu) / manyGroups} {
+				figures[i][j] = append(figures[i][j], figure)
+			}
+		}
+	}
+	for j, figure := range []struct{ name, aim string }{{"p50", ""}, {"p99", "under 10 ms"}, {"CPU of each", ""}} {
+		floor, ottla := median(figures[0][j]), median(figures[1][j])
+		r.line("groups", "  heartbeats every 3 s, "+figure.name, micros(ottla), micros(floor), fmt.Sprintf("%.2f", float64(ottla)/float64(floor)), figure.aim)
+	}
 	return nil
 }
 
@@ -131,10 +142,8 @@ func heartbeatError(body []byte) error {
 	return failed("heartbeat", int16(body[9])<<8|int16(body[10]))
 }
 
-// beat sends the frames of each connection round and round, each connection total of them, such that all of a connection's frames take 3 s. It
-// returns how long after their scheduled times the answers came.
-func beat(addr string, frames [][][]byte, total int, judge func([]byte) error) ([]time.Duration, error) {
-	const every = 3 * time.Second
+// beat sends each frame once, spread over 3 s, and returns how long after their scheduled times the answers came.
+func beat(addr string, frames [][][]byte, judge func([]byte) error) ([]time.Duration, error) {
 	askers := make([]*asker, len(frames))
 	if err := each(len(frames), func(i int) (err error) {
 		askers[i], err = dialAsker(addr)
@@ -142,16 +151,15 @@ func beat(addr string, frames [][][]byte, total int, judge func([]byte) error) (
 	}); err != nil {
 		return nil, err
 	}
-	perConn := 100 // heartbeats of a connection in 3 s
-	gap := every / time.Duration(perConn*len(frames))
+	const gap = 3 * time.Second / manyGroups
 	began := now().Add(50 * time.Millisecond)
 	sentAt := func(conn, n int) time.Time { return began.Add(gap * time.Duration(n*len(frames)+conn)) }
 	took := make([][]time.Duration, len(frames))
 	sent := make(chan error, 1)
-	go func() { sent <- sendBeats(askers, frames, total, sentAt) }()
+	go func() { sent <- sendBeats(askers, frames, sentAt) }()
 	err := each(len(frames), func(c int) error {
 		defer askers[c].close()
-		for n := range total {
+		for n := range frames[c] {
 			body, err := readFrame(askers[c].r, askers[c].buf)
 			if err == nil && judge != nil {
 				err = judge(body)
@@ -175,15 +183,15 @@ func beat(addr string, frames [][][]byte, total int, judge func([]byte) error) (
 }
 
 // sendBeats sends on schedule from one thread, connection by connection.
-func sendBeats(askers []*asker, frames [][][]byte, total int, at func(conn, n int) time.Time) error {
+func sendBeats(askers []*asker, frames [][][]byte, at func(conn, n int) time.Time) error {
 	runtime.LockOSThread() // for nanosleep: Go's own timers are late by up to a millisecond in an idle process
 	defer runtime.UnlockOSThread()
-	for n := range total {
+	for n := range manyShare {
 		for c, a := range askers {
 			if err := sleepUntil(at(c, n)); err != nil {
 				return err
 			}
-			if _, err := a.conn.Write(frames[c][n%len(frames[c])]); err != nil {
+			if _, err := a.conn.Write(frames[c][n]); err != nil {
 				return err
 			}
 		}
