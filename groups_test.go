@@ -101,3 +101,37 @@ func TestGroupMetrics(t *testing.T) {
 		}
 	}
 }
+
+// TestGroupMemberMetrics: members, state and rebalances of a live group, of both protocols.
+func TestGroupMemberMetrics(t *testing.T) {
+	t.Parallel()
+	s := ottlatest.Start(t)
+	ctx := deadline(t)
+	if err := newClient(t, s).ProduceSync(ctx, &kgo.Record{Topic: "orders", Value: []byte("v")}).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	for kind, opts := range map[string][]kgo.Opt{
+		"classic": {kgo.Balancers(kgo.RangeBalancer())}, "consumer": {kgo.Balancers(kgo.RangeBalancer()), kgo.ServerSideBalancer()},
+	} {
+		group := "the-" + kind
+		consumer := newClient(t, s, append(opts, kgo.ConsumerGroup(group), kgo.ConsumeTopics("orders"), kgo.DisableAutoCommit(),
+			kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))...)
+		if got := consumer.PollFetches(ctx).Records(); len(got) != 1 {
+			t.Fatalf("%s: %d records", kind, len(got))
+		}
+		if err := consumer.CommitUncommittedOffsets(ctx); err != nil {
+			t.Fatal(err)
+		}
+		look := metrics(t, s)
+		for series, want := range map[string]float64{
+			`ottla_group_members{group="GROUP"}`: 1, `kafka_consumergroup_members{consumergroup="GROUP"}`: 1,
+			`ottla_group_info{group="GROUP",protocol_type="consumer",state="Stable",type="` + kind + `"}`: 1,
+			`ottla_group_rebalances_total{group="GROUP",reason="join"}`:                                   1, `ottla_group_commits_total{group="GROUP"}`: 1,
+			`ottla_group_lag_records{group="GROUP"}`: 0, `ottla_group_lag_seconds{group="GROUP"}`: 0,
+		} {
+			if got, ok := look(strings.ReplaceAll(series, "GROUP", group)); !ok || got != want {
+				t.Errorf("%s of %s is %v, %t, want %v", series, group, got, ok, want)
+			}
+		}
+	}
+}
