@@ -5,5 +5,5 @@
 //
 // The tests build the programs and the ottla command once. Sections run side by side; they share nothing.
 //
-// Files: page_test.go (reading and running the page), owners_test.go (every partition has one owner).
+// Files: page_test.go (reading and running the page), owners_test.go (every partition has one owner), upgrade_test.go (a group changes over).
 package groups
