@@ -134,33 +134,38 @@ func TestGroups(t *testing.T) {
 		for _, strategy := range c.Strategies() {
 			t.Run(c.Name()+"/"+strategy, func(t *testing.T) {
 				t.Parallel()
-				ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
-				defer cancel()
-				name := "group-" + c.Name() + "-" + strategy
-				if err := (franz{addr: addr}).CreateTopic(ctx, name, 3, nil); err != nil {
-					t.Fatal(err)
-				}
-				var members []member
-				for range 4 {
-					m, err := c.Join(membership{Group: name, Topic: name, Strategy: strategy, Seen: func(int32, int64) {}})
-					if err != nil {
-						t.Fatal(err)
-					}
-					members = append(members, m)
-					settled(ctx, t, 3, members)
-				}
-				for len(members) > 1 {
-					if err := members[0].Leave(); err != nil {
-						t.Fatal(err)
-					}
-					members = members[1:]
-					settled(ctx, t, 3, members)
-				}
-				if err := members[0].Leave(); err != nil {
-					t.Fatal(err)
-				}
+				comeAndGo(t, c, strategy)
 			})
 		}
+	}
+}
+
+// comeAndGo has up to four members of a client share three partitions.
+func comeAndGo(t *testing.T, c joiner, strategy string) {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	name := "group-" + c.Name() + "-" + strategy
+	if err := c.CreateTopic(ctx, name, 3, nil); err != nil {
+		t.Fatal(err)
+	}
+	var members []member
+	for range 4 {
+		m, err := c.Join(membership{Group: name, Topic: name, Strategy: strategy, Seen: func(int32, int64) {}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		members = append(members, m)
+		settled(ctx, t, 3, members)
+	}
+	for len(members) > 1 {
+		if err := members[0].Leave(); err != nil {
+			t.Fatal(err)
+		}
+		members = members[1:]
+		settled(ctx, t, 3, members)
+	}
+	if err := members[0].Leave(); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -63,8 +63,16 @@ func startMember(t *testing.T, p memberProcess, told func(what string, partition
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &childMember{cmd: exec.Command(os.Args[0])}
-	m.cmd.Env = append(os.Environ(), memberVariable+"="+string(text))
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), memberVariable+"="+string(text))
+	return runChild(t, cmd, told)
+}
+
+// runChild starts a process that is a member.
+func runChild(t *testing.T, cmd *exec.Cmd, told func(what string, partition int32, offset int64)) *childMember {
+	t.Helper()
+	m := &childMember{cmd: cmd}
+	cmd.Stderr = os.Stderr
 	out, err := m.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
