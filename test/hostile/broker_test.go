@@ -121,12 +121,12 @@ func tryStart(t *testing.T, dir string, wrapper []string, args ...string) (*brok
 	}
 }
 
-// lean marks the tests whose brokers keep little garbage, so that what they hold is seen.
+// lean has the tests whose brokers keep little garbage, so that what they hold is seen: the Go runtime's setting for each.
 var lean sync.Map
 
 func environ(t *testing.T) []string {
-	if _, ok := lean.Load(t.Name()); ok {
-		return []string{"GOGC=10"}
+	if setting, ok := lean.Load(t.Name()); ok {
+		return []string{fmt.Sprint(setting)}
 	}
 	return nil
 }

@@ -151,7 +151,7 @@ func TestStaticMembers(t *testing.T) {
 // TestJoinFlood: reference case 59, joins without member ids: bounded memory, and the group is none the worse.
 func TestJoinFlood(t *testing.T) {
 	t.Parallel()
-	lean.Store(t.Name(), true)
+	lean.Store(t.Name(), "GOGC=10")
 	b := startGroups(t)
 	c := b.dial(t)
 	c.joined("warm")

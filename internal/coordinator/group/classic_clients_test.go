@@ -71,6 +71,9 @@ func TestClassicClients(t *testing.T) {
 		w.settle()
 		saw["settled with "+strconv.Itoa(min(len(w.living()), 2))]++
 	})
+	if testing.Short() { // there are too few histories to expect each in
+		return
+	}
 	for _, what := range append((&clients{}).events(), "settled with 2") {
 		if saw[what] == 0 {
 			t.Errorf("no history had this: %s", what)

@@ -82,6 +82,9 @@ func TestClassicTwin(t *testing.T) {
 		w.end()
 	})
 	t.Log(saw)
+	if testing.Short() { // there are too few histories to expect each in
+		return
+	}
 	for _, what := range []string{"assigned", "replaced", "too large", "full", "committed", "amid a rebalance", "overflow", "lost"} {
 		if saw[what] == 0 {
 			t.Errorf("no history had this: %s; they had %v", what, saw)

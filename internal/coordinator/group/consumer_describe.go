@@ -13,6 +13,10 @@ import (
 // consumerDescribe is ConsumerGroupDescribe.
 func (m *Machine) consumerDescribe(in ConsumerDescribe) {
 	m.out.Retractable = true
+	if err := checkGroupID(in.Group); err != nil {
+		m.answer(in.Token, ConsumerDescribeResult{Group: in.Group, Err: err})
+		return
+	}
 	g := m.consumerNamed(in.Group)
 	if g == nil {
 		err := fmt.Errorf("there is no next-generation group %q: %w", in.Group, kerr.GroupIDNotFound)
