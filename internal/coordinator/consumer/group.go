@@ -62,10 +62,19 @@ type Member struct {
 	previous int32 // its last epoch
 }
 
-// New is a group that index follows, without members. With detached, it is one that is not there yet: nothing finds it.
-func New(id string, index *Index, detached bool) *Group {
+// New is a group without members that index follows.
+func New(id string, index *Index) *Group { return newGroup(id, index, 0) }
+
+// NewDetached is a group that is not there yet: nothing finds it. Its epochs go on from epoch.
+func NewDetached(id string, index *Index, epoch int32) *Group {
+	g := newGroup(id, index, epoch)
+	g.detached = true
+	return g
+}
+
+func newGroup(id string, index *Index, epoch int32) *Group {
 	return &Group{
-		ID: id, index: index, detached: detached,
+		ID: id, index: index, Epoch: epoch, TargetEpoch: epoch,
 		members: make(map[string]*Member), static: make(map[string]string), target: make(map[string]Partitions),
 		owners: make(map[TopicPartition]string), topics: make(map[string]int), regexes: make(map[string]*regex),
 		assignors: make(map[string]int),

@@ -23,8 +23,8 @@ type ClassicMember struct {
 // cannot be read. In the middle of a rebalance (not stable) there may be no assignment, and members of a cooperative protocol go on with
 // what they had: then they have what they said that they own, where nobody else has it.
 func (x *Index) Upgrade(id string, generation int32, members []ClassicMember, stable bool) (*Group, error) {
-	g := New(id, x, true)
-	g.Epoch, g.TargetEpoch, g.stale, g.staleRegexes = generation, generation, true, true
+	g := NewDetached(id, x, generation)
+	g.stale, g.staleRegexes = true, true
 	for i := range members {
 		m, err := g.upgraded(&members[i])
 		if err != nil {

@@ -14,7 +14,7 @@ func (m *Machine) consumerOf(id string, tombstone bool, at batch.Offset) *consum
 	}
 	g = m.ensure(id)
 	if g.consumer == nil {
-		g.consumer = consumer.New(id, m.index, false)
+		g.consumer = consumer.New(id, m.index)
 		g.classic = nil // a later record wins
 	}
 	g.wrote(at)

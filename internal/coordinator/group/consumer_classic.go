@@ -22,8 +22,11 @@ func (m *Machine) joinConsumer(now time.Time, g *group, in Join) {
 	}
 	switch replaced := g.consumer.Static(in.InstanceID); {
 	case g.consumer.Len() == 0 && in.Member == "":
+		epoch := g.consumer.Epoch
 		m.consumerRemove(g)
 		m.dropConsumer(g)
+		g.classic = newClassic()
+		g.classic.generation = epoch
 		m.join(now, in)
 		return
 	case replaced != nil && in.Member == "" && !replaced.Classic():

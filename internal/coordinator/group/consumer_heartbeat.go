@@ -121,11 +121,11 @@ func (m *Machine) consumerForJoin(id string, join bool) (c *consumer.Group, upgr
 	case !join:
 		return nil, nil, fmt.Errorf("there is no next-generation group %q: %w", id, kerr.GroupIDNotFound)
 	case g == nil || g.classic == nil:
-		return consumer.New(id, m.index, true), nil, nil
+		return consumer.NewDetached(id, m.index, 0), nil, nil
 	}
 	m.classicRemove(g)
 	if len(g.classic.members) == 0 {
-		return consumer.New(id, m.index, true), nil, nil
+		return consumer.NewDetached(id, m.index, g.classic.generation), nil, nil
 	}
 	c, err = m.upgraded(g)
 	return c, g, err

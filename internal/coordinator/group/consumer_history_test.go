@@ -53,7 +53,12 @@ type history struct {
 	clients []*nextClient
 	made    int
 	epoch   int32
+	checks  int
 	token   Token
+	parked  map[Token]func(result any)
+	// mates are members that speak the classic protocol (convert_history_test.go).
+	mates       []*mate
+	cooperative bool
 }
 
 // nextClient is a member as its own process sees it.
@@ -72,7 +77,7 @@ type nextClient struct {
 }
 
 func newHistory(t *rapid.T) *history {
-	h := &history{t: t, now: scriptEpoch, state: meta.New("cluster", 1), topics: make(map[string]topic.ID)}
+	h := &history{t: t, now: scriptEpoch, state: meta.New("cluster", 1), topics: make(map[string]topic.ID), parked: make(map[Token]func(any))}
 	h.opts = newScript(nil).opts
 	h.opts.Consumer.AssignmentInterval = time.Duration(rapid.SampledFrom([]int{0, 1, 5}).Draw(t, "interval")) * time.Second
 	h.machine, h.twin = New(h.opts), New(h.opts)
@@ -111,10 +116,19 @@ func (h *history) run(in Input) any {
 			}
 		}
 	}
-	if len(effects.Replies) == 0 {
-		return nil
+	if h.machine.groups[historyGroup] == nil {
+		h.epoch = 0
 	}
-	return effects.Replies[0].Result
+	var result any
+	for _, r := range effects.Replies {
+		if r.Token == in.token() && r.Token != 0 {
+			result = r.Result
+		} else if answered := h.parked[r.Token]; answered != nil {
+			delete(h.parked, r.Token)
+			answered(r.Result)
+		}
+	}
+	return result
 }
 
 // act does one thing that may happen.
@@ -264,6 +278,11 @@ func (h *history) partition(id topic.ID, index int32) meta.Record {
 func (h *history) restart() {
 	h.machine = h.replay(h.log)
 	h.machine.Step(h.now, Loaded{})
+	for _, token := range slices.Sorted(maps.Keys(h.parked)) {
+		answered := h.parked[token]
+		delete(h.parked, token)
+		answered(nil)
+	}
 }
 
 func (h *history) replay(log []record.Record) *Machine {
@@ -346,21 +365,61 @@ func (h *history) check() {
 	if g == nil {
 		return
 	}
-	c := g.consumer
-	if c.Epoch < h.epoch || c.TargetEpoch > c.Epoch {
-		h.t.Fatalf("epoch %d after %d, target %d", c.Epoch, h.epoch, c.TargetEpoch)
-	}
-	h.epoch = c.Epoch
 	h.checkOwners(g)
-	compacted := h.compact()
-	for name, m := range map[string]*Machine{"only applied": h.twin, "replayed": h.replay(h.log), "replayed after compaction": h.replay(compacted)} {
+	machines := map[string]*Machine{"only applied": h.twin}
+	if h.checks++; h.checks%16 == 0 { // it is slow
+		machines["replayed"], machines["replayed after compaction"] = h.replay(h.log), h.replay(h.compact())
+	}
+	for name, m := range machines {
 		if diff := cmp.Diff(durable(h.machine), durable(m), sameState); diff != "" {
 			h.t.Fatalf("the machine that %s differs:\n%s", name, diff)
 		}
 	}
+	c := g.consumer
+	if c == nil {
+		return
+	}
+	if c.Epoch < h.epoch || c.TargetEpoch > c.Epoch {
+		h.t.Fatalf("epoch %d after %d, target %d", c.Epoch, h.epoch, c.TargetEpoch)
+	}
+	h.epoch = c.Epoch
 }
 
 func (h *history) checkOwners(g *group) {
+	if g.consumer != nil {
+		h.checkAssigned(g)
+	}
+	members, committers := make(map[consumer.TopicPartition]string), make(map[consumer.TopicPartition]string)
+	check := func(id string, epoch int32, held map[consumer.TopicPartition]bool) {
+		for p := range held {
+			if g.consumer != nil && g.consumer.Member(id) != nil || g.classic != nil && g.classic.members[id] != nil {
+				h.claim(members, p, id, "holds")
+			}
+			if h.mayCommit(g, id, epoch, p) {
+				h.claim(committers, p, id, "commits")
+			}
+		}
+	}
+	for _, c := range h.clients {
+		check(c.id, c.epoch, c.held)
+	}
+	for _, c := range h.mates {
+		check(c.id, c.generation, c.held)
+	}
+}
+
+func (h *history) mayCommit(g *group, id string, epoch int32, p consumer.TopicPartition) bool {
+	commit := Commit{Group: g.id, Member: id, Epoch: epoch, Version: 9, Topics: []CommitTopic{{
+		ID: p.Topic, Partitions: []CommitPartition{{Partition: p.Partition}},
+	}}}
+	if g.consumer != nil {
+		return h.machine.consumerCheckCommit(h.now, g, &commit) == nil
+	}
+	return g.classic != nil && g.classic.check(id, nil) == nil && epoch == g.classic.generation
+}
+
+// checkAssigned checks that nobody but its owner has a partition, as the coordinator sees it.
+func (h *history) checkAssigned(g *group) {
 	for _, id := range g.consumer.IDs() {
 		m := g.consumer.Member(id)
 		for _, set := range []consumer.Partitions{m.Assigned, m.Revoking} {
@@ -368,20 +427,6 @@ func (h *history) checkOwners(g *group) {
 				if owner := g.consumer.Owner(p); owner != id {
 					h.t.Fatalf("%v is %s's, and %q is its owner", p, id, owner)
 				}
-			}
-		}
-	}
-	members, committers := make(map[consumer.TopicPartition]string), make(map[consumer.TopicPartition]string)
-	for _, cl := range h.clients {
-		for p := range cl.held {
-			if g.consumer.Member(cl.id) != nil {
-				h.claim(members, p, cl.id, "holds")
-			}
-			commit := Commit{Group: g.id, Member: cl.id, Epoch: cl.epoch, Version: 9, Topics: []CommitTopic{{
-				ID: p.Topic, Partitions: []CommitPartition{{Partition: p.Partition}},
-			}}}
-			if h.machine.consumerCheckCommit(h.now, g, &commit) == nil {
-				h.claim(committers, p, cl.id, "commits")
 			}
 		}
 	}
@@ -411,22 +456,26 @@ func (h *history) compact() []record.Record {
 
 // settle lets all be quiet, and checks what comes of it.
 func (h *history) settle() {
-	for range 60 {
-		h.until(h.now.Add(5 * time.Second))
+	for range 100 {
+		h.until(h.now.Add(3 * time.Second))
 		for _, c := range slices.Clone(h.clients) {
 			if !c.crashed {
 				c.settle()
 				h.beat(c)
 			}
 		}
+		for _, c := range slices.Clone(h.mates) {
+			h.move(c)
+		}
 		h.check()
 	}
 	h.clients = slices.DeleteFunc(h.clients, func(c *nextClient) bool { return c.crashed })
+	h.mates = slices.DeleteFunc(h.mates, func(c *mate) bool { return c.crashed })
 	g := h.machine.groups[historyGroup]
-	if g == nil || len(h.clients) == 0 {
+	if g == nil || len(h.clients)+len(h.mates) == 0 {
 		return
 	}
-	if state := g.consumer.State(); state != "Stable" {
+	if state := g.state(); state != "Stable" {
 		h.t.Fatalf("at rest the group is %s", state)
 	}
 	holders := make(map[consumer.TopicPartition]string)
@@ -434,21 +483,31 @@ func (h *history) settle() {
 		if !maps.Equal(c.held, c.assigned) {
 			h.t.Fatalf("%s holds %v and was assigned %v", c.id, c.held, c.assigned)
 		}
-		for p := range c.held {
-			t := h.state.Image().TopicByID(p.Topic)
-			if t == nil || int(p.Partition) >= len(t.Partitions) || !h.subscribes(c, t.Name) {
-				h.t.Fatalf("%s holds %v, which it should not", c.id, p)
-			}
-			h.claim(holders, p, c.id, "holds")
-		}
+		h.checkHeld(holders, c.id, c.held, func(topic string) bool { return h.subscribes(c, topic) })
+	}
+	for _, c := range h.mates {
+		h.checkHeld(holders, c.id, c.held, func(topic string) bool { return slices.Contains(c.topics, topic) })
 	}
 	h.checkAllHeld(holders)
 }
 
+// checkHeld checks that a member holds what there is and what it subscribes to, and nobody else that.
+func (h *history) checkHeld(holders map[consumer.TopicPartition]string, id string, held map[consumer.TopicPartition]bool, wants func(string) bool) {
+	for p := range held {
+		t := h.state.Image().TopicByID(p.Topic)
+		if t == nil || int(p.Partition) >= len(t.Partitions) || !wants(t.Name) {
+			h.t.Fatalf("%s holds %v, which it should not", id, p)
+		}
+		h.claim(holders, p, id, "holds")
+	}
+}
+
 func (h *history) checkAllHeld(holders map[consumer.TopicPartition]string) {
+	g := h.machine.groups[historyGroup]
 	for _, t := range h.state.Image().Topics {
-		wanted := slices.ContainsFunc(h.clients, func(c *nextClient) bool { return h.subscribes(c, t.Name) })
-		if h.machine.groups[historyGroup].consumer.Subscribes(t.Name) != wanted {
+		wanted := slices.ContainsFunc(h.clients, func(c *nextClient) bool { return h.subscribes(c, t.Name) }) ||
+			slices.ContainsFunc(h.mates, func(c *mate) bool { return slices.Contains(c.topics, t.Name) })
+		if g.subscribes(t.Name) != wanted {
 			h.t.Fatalf("the group says that it subscribes to %s: %v", t.Name, !wanted)
 		}
 		for i := range t.Partitions {
@@ -468,7 +527,9 @@ func (h *history) subscribes(c *nextClient, name string) bool {
 func durable(m *Machine) map[string]*consumer.Group {
 	all := make(map[string]*consumer.Group)
 	for id, g := range m.groups {
-		all[id] = g.consumer
+		if g.consumer != nil {
+			all[id] = g.consumer
+		}
 	}
 	return all
 }
