@@ -71,6 +71,10 @@ func (x *Index) SetImage(image *meta.Image) {
 		x.markAll(x.byPattern)
 		return
 	}
+	if len(x.byTopic)+len(x.byPattern) == 0 {
+		x.hashes = make(map[string]topicHash)
+		return
+	}
 	for name, alone := range changedTopics(old.Topics, image.Topics) {
 		delete(x.hashes, name)
 		x.topicChanged(name, alone)

@@ -38,7 +38,7 @@ func (ch *Change) update(base *Member) (resubscribe bool, err error) {
 		ch.refresh(true, "subscription", fmt.Sprintf("member %q changes its subscription", next.ID))
 	case !equalText(base.Info.RackID, next.Info.RackID):
 		ch.refresh(true, "rack", fmt.Sprintf("member %q is in another rack", next.ID))
-	case ch.g.Assignor() != ch.assignor():
+	case !equalText(base.Info.Assignor, next.Info.Assignor) && ch.g.Assignor() != ch.assignor():
 		ch.refresh(true, "assignor", fmt.Sprintf("member %q asks for another assignor", next.ID))
 	default:
 		ch.refresh(false, "", "")

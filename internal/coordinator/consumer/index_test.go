@@ -1,0 +1,214 @@
+package consumer
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/ottla-io/ottla/internal/cluster/meta"
+	"github.com/ottla-io/ottla/internal/coordinator/record"
+	"github.com/ottla-io/ottla/internal/protocol/topic"
+)
+
+// world is metadata, and an index that sees it.
+type world struct {
+	t     testing.TB
+	state *meta.State
+	index *Index
+}
+
+func newWorld(t testing.TB) *world {
+	w := &world{t: t, state: meta.New("cluster", 1), index: NewIndex([]string{"uniform", "range"}, 1<<20)}
+	w.show()
+	return w
+}
+
+func (w *world) show(records ...meta.Record) {
+	w.t.Helper()
+	for _, r := range records {
+		if err := w.state.Apply(w.state.Version()+1, r); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	w.index.SetImage(w.state.Image())
+}
+
+func topicRecords(name string, id, partitions int, replicas ...int32) []meta.Record {
+	list := []meta.Record{meta.TopicRecord{Name: name, ID: topicID(id)}}
+	for i := range partitions {
+		list = append(list, meta.PartitionRecord{Index: int32(i), TopicID: topicID(id), Partition: meta.Partition{
+			Replicas: replicas, ISR: replicas, Leader: replicas[0],
+		}})
+	}
+	return list
+}
+
+// group is one whose members subscribe to topics, or patterns if they begin with "/".
+func (w *world) group(id string, subscriptions ...string) *Group {
+	g := New(id, w.index)
+	for i, s := range subscriptions {
+		in := Heartbeat{ID: fmt.Sprint("m", i), RebalanceTimeout: time.Minute, Topics: []string{s}, Owned: []record.TopicPartitions{}}
+		if s[0] == '/' {
+			pattern := s[1:]
+			in.Topics, in.Regex = nil, &pattern
+		}
+		w.change(g, func(ch *Change) error { _, _, err := ch.Heartbeat(in); return err })
+	}
+	return g
+}
+
+// change applies what a change emits.
+func (w *world) change(g *Group, change func(*Change) error) {
+	w.t.Helper()
+	ch := g.Change(time.UnixMilli(1), 0)
+	if err := change(ch); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, r := range ch.Records {
+		entry, err := record.Decode(r.Key, r.Value)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		switch e := entry.(type) {
+		case record.ConsumerGroup:
+			g.ApplyEpoch(*e.Value)
+		case record.ConsumerMember:
+			g.ApplyMember(e)
+		case record.TargetEpoch:
+			g.ApplyTargetEpoch(e)
+		case record.TargetAssignment:
+			g.ApplyTarget(e)
+		case record.CurrentAssignment:
+			g.ApplyCurrent(e)
+		case record.Regex:
+			g.ApplyRegex(e)
+		}
+	}
+}
+
+// TestIndexFindsGroups: a change marks the groups that look at what has changed, and no others.
+func TestIndexFindsGroups(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	rack := "x"
+	w.show(slices.Concat(topicRecords("a", 1, 1, 1), topicRecords("ab", 2, 1, 1))...)
+	groups := map[string]*Group{
+		"a": w.group("a", "a"), "b": w.group("b", "b"), "a.*": w.group("a.*", "/a.*"), "a+b": w.group("a+b", "b", "a"), "c": w.group("c", "/c"),
+	}
+	ids := []string{"a", "b", "a.*", "a+b", "c"}
+	expect := func(what string, stale, regexes []string) {
+		t.Helper()
+		for _, id := range ids {
+			g := groups[id]
+			if g.stale != slices.Contains(stale, id) || g.staleRegexes != slices.Contains(regexes, id) {
+				t.Errorf("%s: group %s: stale %v, its patterns %v", what, id, g.stale, g.staleRegexes)
+			}
+			g.stale, g.staleRegexes = false, false
+		}
+	}
+	w.show(meta.NoOpRecord{})
+	expect("nothing", nil, nil)
+	w.show(topicRecords("z", 9, 1, 1)...)
+	expect("a topic that nobody looks at", nil, nil)
+	w.show(topicRecords("abc", 3, 1, 1)...)
+	expect("a topic that a pattern matches", []string{"a.*"}, []string{"a.*"})
+	w.show(meta.PartitionRecord{Index: 1, TopicID: topicID(1), Partition: meta.Partition{Replicas: []int32{1}, ISR: []int32{1}, Leader: 1}})
+	expect("a topic grows", []string{"a", "a.*", "a+b"}, nil)
+	w.show(topicRecords("b", 4, 1, 1)...)
+	expect("a topic that is waited for", []string{"b", "a+b"}, nil)
+	w.show(meta.RemoveTopicRecord{ID: topicID(2)})
+	expect("a topic goes", []string{"a.*"}, []string{"a.*"})
+	w.show(meta.RegisterBrokerRecord{Broker: meta.Broker{ID: 1, Rack: &rack}})
+	expect("racks", ids, ids)
+}
+
+// TestIndexForgets: when all members are gone, nothing is left of a group in the index.
+func TestIndexForgets(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.show(slices.Concat(topicRecords("a", 1, 1, 1), topicRecords("ab", 2, 1, 1))...)
+	gone := w.group("gone", "a", "/a.*", "b", "/a.*")
+	dropped := w.group("dropped", "a", "/a.*")
+	if len(w.index.byTopic) == 0 || len(w.index.byPattern) == 0 {
+		t.Fatal("nothing is looked at")
+	}
+	for _, id := range slices.Clone(gone.IDs()) {
+		w.change(gone, func(ch *Change) error { ch.Fence("leave", "", gone.Member(id)); return nil })
+	}
+	dropped.Drop()
+	if len(w.index.byTopic)+len(w.index.byPattern)+len(w.index.compiled) != 0 {
+		t.Errorf("left: %v %v %v", w.index.byTopic, w.index.byPattern, w.index.compiled)
+	}
+	if gone.State() != "Empty" || gone.Subscribes("a") || len(gone.regexes)+len(gone.owners)+len(gone.topics) != 0 {
+		t.Errorf("left in the group: %+v", gone)
+	}
+}
+
+// TestMetadataHash: the hash is the same from run to run, since records keep it, and differs with all that an assignment depends on.
+func TestMetadataHash(t *testing.T) {
+	t.Parallel()
+	rack := "x"
+	base := slices.Concat(topicRecords("a", 1, 2, 1), topicRecords("b", 2, 1, 1))
+	worlds := map[string][]meta.Record{
+		"base":         base,
+		"more":         slices.Concat(topicRecords("a", 1, 3, 1), topicRecords("b", 2, 1, 1)),
+		"made anew":    slices.Concat(topicRecords("a", 3, 2, 1), topicRecords("b", 2, 1, 1)),
+		"one only":     topicRecords("a", 1, 2, 1),
+		"racks":        append(slices.Clone(base), meta.RegisterBrokerRecord{Broker: meta.Broker{ID: 1, Rack: &rack}}),
+		"other leader": slices.Concat(topicRecords("a", 1, 2, 2), topicRecords("b", 2, 1, 2)),
+		"none":         nil,
+	}
+	hashes := make(map[string]int64)
+	for name, records := range worlds {
+		w := newWorld(t)
+		w.show(records...)
+		hashes[name] = w.index.metadataHash([]string{"a", "b", "not there"})
+		if again := w.index.metadataHash([]string{"a", "b"}); again != hashes[name] {
+			t.Errorf("%s: %d, and %d without a topic that is not there", name, hashes[name], again)
+		}
+	}
+	if hashes["base"] != 7_262_118_046_571_316_001 || hashes["none"] != 0 || hashes["base"] != hashes["other leader"] {
+		t.Errorf("hashes %v", hashes)
+	}
+	for _, name := range []string{"more", "made anew", "one only", "racks"} {
+		if hashes[name] == hashes["base"] {
+			t.Errorf("%s has the hash of base", name)
+		}
+	}
+}
+
+func TestPatterns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, c := range []struct {
+		pattern string
+		yes, no string
+		err     error
+	}{
+		{pattern: "a", yes: "a", no: "ab"},
+		{pattern: "a|ab", yes: "ab", no: "b"},
+		{pattern: "^a$", yes: "a", no: "aa"},
+		{pattern: "(?i)A", yes: "a", no: "b"},
+		{pattern: `\w+-[0-9]{2}`, yes: "orders-10", no: "orders-1"},
+		{pattern: "", yes: "", no: "a"},
+		{pattern: "a)(b", err: kerr.InvalidRegularExpression},
+		{pattern: "a(", err: kerr.InvalidRegularExpression},
+		{pattern: `(a)\1`, err: kerr.InvalidRegularExpression},
+		{pattern: "a{1001}", err: kerr.InvalidRegularExpression},
+		{pattern: "\xff", err: kerr.InvalidRegularExpression},
+	} {
+		re, err := w.index.compile(c.pattern)
+		switch {
+		case !errors.Is(err, c.err):
+			t.Errorf("%q: %v", c.pattern, err)
+		case err == nil && (!re.MatchString(c.yes) || re.MatchString(c.no)):
+			t.Errorf("%q does not tell %q from %q", c.pattern, c.yes, c.no)
+		}
+	}
+}
+
+func topicID(n int) topic.ID { return topic.ID{14: byte(n >> 8), 15: byte(n)} }
