@@ -117,7 +117,7 @@ func checkArgs(cmd *cobra.Command) {
 func argsError(cmd *cobra.Command, args []string) error {
 	if !cmd.HasSubCommands() {
 		_, wants, _ := strings.Cut(cmd.Use, " ")
-		wrong := session.Plural(len(args), "argument") + " do not fit"
+		wrong := session.Counted(len(args), "argument does", "arguments do") + " not fit"
 		switch {
 		case wants == "":
 			wrong = args[0] + ": takes no arguments"

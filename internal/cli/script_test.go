@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 //	signal NAME SIGNAL      sends it a signal
 //	finish NAME CODE        waits for its end; its output is stdout and stderr
 //	keep VAR REGEXP         sets $VAR to the first group of what REGEXP finds in stdout
+//	await REGEXP ARGS...    runs ottla ARGS until stdout has something like it
 func TestScript(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -43,7 +44,7 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"broker": runBroker, "serve": serve, "signal": sendSignal, "finish": finish, "keep": keep,
+			"broker": runBroker, "serve": serve, "signal": sendSignal, "finish": finish, "keep": keep, "await": await,
 		},
 	})
 }
@@ -142,6 +143,25 @@ func keep(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], m[1])
 }
 
+func await(ts *testscript.TestScript, _ bool, args []string) {
+	want := regexp.MustCompile("(?m)" + args[0])
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	for {
+		var out, errOut bytes.Buffer
+		env := []string{"OTTLA_BROKERS=" + ts.Getenv("OTTLA_BROKERS")}
+		cli.Main(append([]string{"ottla"}, args[1:]...), strings.NewReader(""), &out, &errOut, env)
+		if want.Match(out.Bytes()) {
+			return
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			ts.Fatalf("%s does not show %s:\n%s%s", args[1:], args[0], out.String(), errOut.String())
+		}
+	}
+}
+
 // TestEveryCommandHasAScript checks that every command is run by some script.
 func TestEveryCommandHasAScript(t *testing.T) {
 	t.Parallel()
@@ -160,6 +180,7 @@ func TestEveryCommandHasAScript(t *testing.T) {
 	for _, cmd := range []string{
 		"topic list", "topic create", "topic describe", "topic alter", "topic delete", "topic add-partitions", "topic trim",
 		"produce", "consume", "config get", "config set", "config unset", "config explain", "log dump", "log verify", "bench produce", "bench consume",
+		"group list", "group describe", "group members", "group seek", "group delete", "group delete-offsets",
 		"version", "__complete topic", "completion bash",
 	} {
 		if !strings.Contains(all.String(), "exec ottla "+cmd) {

@@ -124,6 +124,10 @@ type groupConsumption struct {
 	}
 }
 
+// fetchWait is how long a fetch waits for records. The client finds the places of its partitions one by one and may fetch before it has all; those
+// that come later wait for that fetch.
+const fetchWait = 500 * time.Millisecond
+
 func (a *commands) consumeGroup(ctx context.Context, names []string, f consumeFlags) error {
 	write, err := a.recordWriter(f)
 	if err != nil {
@@ -142,6 +146,7 @@ func (a *commands) consumeGroup(ctx context.Context, names []string, f consumeFl
 	}
 	reset := startAt(c.from)
 	opts = append(opts, kgo.ConsumeTopics(names...), kgo.ConsumeStartOffset(reset), kgo.ConsumeResetOffset(reset), kgo.KeepControlRecords(),
+		kgo.FetchMaxWait(fetchWait),
 		kgo.OnPartitionsAssigned(c.assigned), kgo.OnPartitionsRevoked(c.revoked), kgo.OnPartitionsLost(c.lost),
 		kgo.AutoCommitCallback(c.committed), kgo.WithHooks(&c.away))
 	if f.committed {
@@ -154,6 +159,9 @@ func (a *commands) consumeGroup(ctx context.Context, names []string, f consumeFl
 	defer c.leave(ctx)
 	return c.run(ctx)
 }
+
+// endAfter is how long nothing comes before a member looks whether it is at the end.
+const endAfter = 200 * time.Millisecond
 
 // prepare checks what the group is to consume, and finds the ends of it.
 func (c *groupConsumption) prepare(ctx context.Context, admin *kadm.Client, names []string) error {
@@ -203,8 +211,12 @@ func startAt(p session.Place) kgo.Offset {
 func (c *groupConsumption) run(ctx context.Context) error {
 	out := bufio.NewWriterSize(c.Out, 64<<10)
 	c.quiet = time.Now()
+	wait := idleAfter
+	if c.ends != nil {
+		wait = endAfter
+	}
 	for {
-		fetches, idle := pollFor(ctx, c.client, idleAfter)
+		fetches, idle := pollFor(ctx, c.client, wait)
 		ended, err := c.take(ctx, out, fetches, idle)
 		if err != nil || ended {
 			return err

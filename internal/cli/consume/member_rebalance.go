@@ -106,17 +106,28 @@ func (c *groupConsumption) committed(_ *kgo.Client, req *kmsg.OffsetCommitReques
 	}
 }
 
+// leaveTime is how long a member waits for the rebalance that it may be in, before it goes without a word.
+const leaveTime = 5 * time.Second
+
 // leave commits and leaves the group, even after an interrupt.
 func (c *groupConsumption) leave(ctx context.Context) {
-	c.commit(context.WithoutCancel(ctx))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
+	defer cancel()
+	c.commit(ctx)
 	c.mu.Lock()
 	c.mu.leaving = true
 	c.mu.Unlock()
-	c.client.CloseAllowingRebalance()
+	c.client.AllowRebalance()
+	err := c.client.LeaveGroupContext(ctx)
+	c.client.Close()
+	if err != nil {
+		c.tell("... gone from group %s after %s; the group notices at its session timeout: %v", c.flags.group.name, session.Plural(c.done, "record"), err)
+		return
+	}
 	c.tell("... left group %s after %s", c.flags.group.name, session.Plural(c.done, "record"))
 }
 
-// session.AtEnd reports whether all that this member has is printed up to where the log ended at first.
+// atEnd reports whether all that this member has is printed up to where the log ended at first.
 func (c *groupConsumption) atEnd() bool {
 	if c.ends == nil {
 		return false

@@ -22,7 +22,7 @@ func TopicError(name string, err error, message string) error {
 // Detailed adds the broker's own sentence to an error's code.
 func Detailed(err error, message string) error {
 	var ke *kerr.Error
-	if message == "" || errors.As(err, &ke) && message == ke.Description {
+	if message == "" || errors.As(err, &ke) && (message == ke.Description || message == ke.Error()) {
 		return err
 	}
 	if ke != nil {
