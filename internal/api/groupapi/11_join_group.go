@@ -23,7 +23,8 @@ import (
 //
 // **Differences from Apache Kafka**
 //
-// A reason is cut at 255 bytes here; Kafka leaves that to its client.
+// A reason is cut at 255 bytes here; Kafka leaves that to its client. The first rebalance of a group waits for group.initial.rebalance.delay.ms
+// from the last member that came; Kafka waits for whole delays while members come.
 //
 // **Versions**
 //

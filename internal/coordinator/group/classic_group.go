@@ -53,12 +53,12 @@ type classic struct {
 	unled   bool // that names no leader: it was written by a downgrade, and the rebalance after that is not over
 }
 
-// initialRebalance is a rebalance that began in an empty group: it waits for more members (group.initial.rebalance.delay.ms; Kafka's
-// InitialDelayedJoin), again and again while they come, but no longer than their rebalance timeout.
+// initialRebalance is a rebalance that began in an empty group: it waits until no member has come for group.initial.rebalance.delay.ms, but no
+// longer than until. Kafka's InitialDelayedJoin waits for a whole number of delays: nobody starts later than under Kafka, and a group
+// whose members all come at once up to one delay earlier.
 type initialRebalance struct {
-	running   bool
-	grew      bool          // a member came since the last wait began
-	remaining time.Duration // what all waits to come may take
+	running bool
+	until   time.Time
 }
 
 // classicMember is one member (Kafka's ClassicGroupMember).

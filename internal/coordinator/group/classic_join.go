@@ -178,7 +178,7 @@ func (m *Machine) addMember(now time.Time, g *group, id string, in Join) {
 		c.kind = in.ProtocolType
 	}
 	c.add(mem)
-	c.initial.grew = c.initial.running
+	m.prolongInitial(now, g)
 	m.parkJoin(mem, c, in.Token)
 	m.timers.set(timer{g.id, id, classicSession}, now.Add(freshTimeout))
 	m.rebalance(now, g, "join", "member "+id+" joins: "+reason(in.Reason))

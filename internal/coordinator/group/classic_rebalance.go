@@ -28,9 +28,8 @@ func (m *Machine) prepareRebalance(now time.Time, g *group, why, detail string) 
 	m.stopSyncPhase(g)
 	m.out.Rebalances = append(m.out.Rebalances, Rebalance{Group: g.id, Reason: why, Detail: detail})
 	if c.phase == classicEmpty {
-		delay := m.opts.Classic.InitialDelay
-		c.initial = initialRebalance{running: true, remaining: max(c.rebalanceTimeout()-delay, 0)}
-		m.timers.set(timer{group: g.id, kind: classicJoin}, now.Add(delay))
+		c.initial = initialRebalance{running: true, until: now.Add(max(c.rebalanceTimeout(), m.opts.Classic.InitialDelay))}
+		m.prolongInitial(now, g)
 		c.to(now, classicPreparing)
 		return
 	}
@@ -46,21 +45,24 @@ func (m *Machine) maybeCompleteJoin(now time.Time, g *group) {
 	}
 }
 
-// joinTimeout ends the join phase, or lets the first of a group last longer while members come.
+// prolongInitial has the first rebalance of a group wait for more members from now on.
+func (m *Machine) prolongInitial(now time.Time, g *group) {
+	i := &g.classic.initial
+	if !i.running {
+		return
+	}
+	at := now.Add(m.opts.Classic.InitialDelay)
+	if at.After(i.until) {
+		at = i.until
+	}
+	m.timers.set(timer{group: g.id, kind: classicJoin}, at)
+}
+
+// joinTimeout ends the join phase.
 func (m *Machine) joinTimeout(now time.Time, g *group) {
-	c := g.classic
-	if c.phase != classicPreparing {
-		return
-	}
-	i := &c.initial
-	if !i.running || !i.grew || i.remaining == 0 {
+	if g.classic.phase == classicPreparing {
 		m.completeJoin(now, g)
-		return
 	}
-	i.grew = false
-	delay := min(m.opts.Classic.InitialDelay, i.remaining)
-	i.remaining -= delay
-	m.timers.set(timer{group: g.id, kind: classicJoin}, now.Add(delay))
 }
 
 // completeJoin ends the join phase with those who joined: a generation begins (GroupMetadataManager.completeClassicGroupJoin). Static
