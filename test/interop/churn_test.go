@@ -80,7 +80,8 @@ func (c *churned) missing(partition int32, end int64) (n int64) {
 type kind struct{ client, strategy string }
 
 // TestGroupChurn has members of different clients join, leave and die at random while records come. Each record is seen; what is committed never
-// goes back, and never below an acknowledged commit; no partition has two owners in what the coordinator says of a group.
+// goes back, and never below an acknowledged commit; no member is given what was committed before it came; no partition has two owners in
+// what the coordinator says of a group.
 func TestGroupChurn(t *testing.T) {
 	t.Parallel()
 	addr := startBroker(t, groupSettings...)
@@ -112,7 +113,13 @@ func churn(t *testing.T, addr, topic string, kinds []kind) {
 	c := new(churned)
 	start := func() *childMember {
 		k := kinds[rng.IntN(len(kinds))]
-		return startMember(t, memberProcess{Addr: addr, Client: k.client, Group: topic, Topic: topic, Strategy: k.strategy}, c.told)
+		before := c.acknowledged()
+		return startMember(t, memberProcess{Addr: addr, Client: k.client, Group: topic, Topic: topic, Strategy: k.strategy}, func(what string, partition int32, offset int64) {
+			if what == "seen" && offset < before[partition] {
+				t.Errorf("partition %d: a member of %s is given offset %d, and when it started %d was committed", partition, k.client, offset, before[partition])
+			}
+			c.told(what, partition, offset)
+		})
 	}
 	var background sync.WaitGroup
 	defer background.Wait()
