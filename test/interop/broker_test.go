@@ -52,7 +52,13 @@ func startBroker(t *testing.T, settings ...string) string {
 // startAt starts the binary on a directory and a port of its own.
 func startAt(t *testing.T, dir string, settings ...string) (*exec.Cmd, string) {
 	t.Helper()
-	args := []string{"start", "--data", dir, "--listen", "127.0.0.1:0", "--admin", "off"}
+	return startOn(t, dir, "127.0.0.1:0", settings...)
+}
+
+// startOn starts the binary on a directory and an address.
+func startOn(t *testing.T, dir, listen string, settings ...string) (*exec.Cmd, string) {
+	t.Helper()
+	args := []string{"start", "--data", dir, "--listen", listen, "--admin", "off"}
 	for _, s := range settings {
 		args = append(args, "--set", s)
 	}
