@@ -18,6 +18,9 @@ type conn struct {
 	t *testing.T
 }
 
+// patience is how long an answer may take, from when it was asked for, or a connection without a question last.
+const patience = 20 * time.Second
+
 func (b *broker) dial(t *testing.T) conn {
 	t.Helper()
 	c, err := net.DialTimeout("tcp", b.addr, 10*time.Second)
@@ -25,7 +28,7 @@ func (b *broker) dial(t *testing.T) conn {
 		t.Fatalf("dial: %v\n%s", err, b.log)
 	}
 	t.Cleanup(func() { c.Close() })
-	if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
 	return conn{c, t}
@@ -76,6 +79,7 @@ func (c conn) reply() (correlation int32, body []byte, err error) {
 // ask sends a request and decodes its reply.
 func (c conn) ask(req kmsg.Request) kmsg.Response {
 	c.t.Helper()
+	_ = c.SetDeadline(time.Now().Add(patience)) // of a closed connection the read tells
 	c.send(frame(req, 5))
 	correlation, body, err := c.reply()
 	if err != nil || correlation != 5 {
