@@ -12,7 +12,7 @@
 // Concurrency: each shard has one lock, taken before that of its partition; steps run under it and never wait. Run owns one goroutine for timers and
 // metadata, and those that load. Figures holds a shard's lock for a few thousand offsets at a time, and no lock while it reads logs.
 //
-// Files in reading order: coordinator.go (the type; which shard a group is in), shard.go (step, append, answer), load.go, run.go (timers,
-// metadata), call.go (what a handler waits for), topic.go (__consumer_offsets is made when first asked for),
+// Files in reading order: coordinator.go (the type; which shard a group is in), shard.go (step, append, answer), load.go, replay.go,
+// run.go (timers, metadata), call.go (what a handler waits for), topic.go (__consumer_offsets is made when first asked for),
 // counts.go, survey.go, figures.go, stamp.go (what metrics show: lag above all).
 package coordinator

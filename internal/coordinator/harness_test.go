@@ -2,6 +2,8 @@ package coordinator
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"sync"
@@ -37,38 +39,68 @@ func (defaults) Validate(map[string]string) error { return nil }
 type node struct {
 	broker *broker.Broker
 	groups *Coordinator
+	run    func() // of a still one
 	stop   func()
+}
+
+// setup says how a node of a test differs from the plain one.
+type setup struct {
+	resolve func(*partition.Options) // topics
+	broker  func(*broker.Options)
+	group   func(*group.Options)
+	log     *slog.Logger
+	now     func() time.Time // of the coordinator
+	// still: the test itself follows the metadata, loads and keeps time, in place of Run.
+	still bool
+}
+
+// resolver resolves topics in tests.
+type resolver struct {
+	defaults
+	change func(*partition.Options)
+}
+
+func (r resolver) Resolve(configs map[string]string) partition.Options {
+	o := r.defaults.Resolve(configs)
+	if r.change != nil {
+		r.change(&o)
+	}
+	return o
 }
 
 // bring opens a node on files and runs it until the test ends, or stop. Its groups have their partitions in 3 shards.
 func bring(t testing.TB, files vfs.FS) *node {
 	t.Helper()
+	return setup{}.bring(t, files)
+}
+
+func (s setup) bring(t testing.TB, files vfs.FS) *node {
+	t.Helper()
 	changes := make(chan struct{}, 1)
-	b, err := broker.Open(t.Context(), broker.Options{
-		FS: files, DataDir: "data", NoLock: true, NodeID: 1, Clock: time.Now, Topic: defaults{},
+	opts := broker.Options{
+		FS: files, DataDir: "data", NoLock: true, NodeID: 1, Clock: time.Now, Topic: resolver{change: s.resolve},
 		OnChange: func() {
 			select {
 			case changes <- struct{}{}:
 			default:
 			}
 		},
-	})
+	}
+	if s.broker != nil {
+		s.broker(&opts)
+	}
+	b, err := broker.Open(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &node{broker: b}
-	n.groups = New(Options{
-		Node: b, Log: slog.New(slog.DiscardHandler), Now: time.Now, Changes: changes, Partitions: 3, ReplicationFactor: 3,
-		Configs: []meta.NewConfig{{Name: "cleanup.policy", Value: new("compact")}},
-		Group: group.Options{
-			OffsetMetadataMax: 4096, OffsetsRetention: 7 * 24 * time.Hour, RetentionInterval: 10 * time.Minute,
-			Classic: group.ClassicOptions{MinSession: time.Second, MaxSession: time.Hour, MaxSize: math.MaxInt32},
-		},
-	})
+	n := &node{broker: b, groups: New(s.options(b, changes))}
 	ctx, cancel := context.WithCancel(context.Background())
 	var runs sync.WaitGroup
 	runs.Go(func() { _ = b.Run(ctx) })
-	runs.Go(func() { _ = n.groups.Run(ctx) })
+	n.run = func() { runs.Go(func() { _ = n.groups.Run(ctx) }) }
+	if !s.still {
+		n.run()
+	}
 	n.stop = sync.OnceFunc(func() {
 		n.groups.Close()
 		_ = b.Close()
@@ -77,6 +109,32 @@ func bring(t testing.TB, files vfs.FS) *node {
 	})
 	t.Cleanup(n.stop)
 	return n
+}
+
+func (s setup) options(b *broker.Broker, changes <-chan struct{}) Options {
+	opts := Options{
+		Node: b, Log: s.log, Now: s.now, Changes: changes, Partitions: 3, ReplicationFactor: 3,
+		Configs: []meta.NewConfig{{Name: "cleanup.policy", Value: new("compact")}},
+		Group: group.Options{
+			OffsetMetadataMax: 4096, OffsetsRetention: 7 * 24 * time.Hour, RetentionInterval: 10 * time.Minute,
+			Classic: group.ClassicOptions{MinSession: time.Second, MaxSession: time.Hour, MaxSize: math.MaxInt32},
+			Consumer: group.ConsumerOptions{
+				Session: 45 * time.Second, MinSession: time.Second, MaxSession: time.Hour,
+				Heartbeat: 5 * time.Second, MinHeartbeat: time.Second, MaxHeartbeat: time.Minute,
+				MaxSize: math.MaxInt32, Assignors: []string{"uniform", "range"}, RegexRefresh: 10 * time.Minute, Upgrade: true, Downgrade: true,
+			},
+		},
+	}
+	if s.log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	if s.now == nil {
+		opts.Now = time.Now
+	}
+	if s.group != nil {
+		s.group(&opts.Group)
+	}
+	return opts
 }
 
 // locate makes sure that the group is served.
@@ -111,3 +169,36 @@ func (n *node) committed(t testing.TB, groupID, topicName string) (batch.Offset,
 	}
 	return result.Topics[0].Partitions[0].Offset, result.Topics[0].Partitions[0].Err
 }
+
+// commitWide commits the same offset for many partitions of a topic.
+func (n *node) commitWide(t testing.TB, groupID, topicName string, partitions int32, offset batch.Offset) {
+	t.Helper()
+	all := make([]group.CommitPartition, partitions)
+	for i := range all {
+		all[i] = group.CommitPartition{Partition: int32(i), Offset: offset, LeaderEpoch: -1, Timestamp: -1}
+	}
+	in := group.Commit{
+		Caller: n.groups.Caller("test", "/127.0.0.1"), Group: groupID, Epoch: -1, Retention: -1, Version: 8,
+		Topics: []group.CommitTopic{{Topic: topicName, Partitions: all}},
+	}
+	for _, p := range n.groups.Ask(groupID, in).Wait(t.Context()).(group.CommitResult).Topics[0].Partitions {
+		if p.Err != nil {
+			t.Fatal(p.Err)
+		}
+	}
+}
+
+// shard is the one that a group is in.
+func (n *node) shard(groupID string) *shard { return n.groups.shardOf(groupID) }
+
+// reload has the shard of a group thrown away and loaded again, as after a failed append.
+func (n *node) reload(groupID string) {
+	s := n.shard(groupID)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.served = time.Time{}
+	s.reloadLocked(errors.New("test"))
+}
+
+// dirOf is the directory of the partition that a group is in.
+func dirOf(groupID string) string { return fmt.Sprintf("%s-%d", Topic, PartitionFor(groupID, 3)) }

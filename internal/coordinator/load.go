@@ -3,16 +3,13 @@ package coordinator
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"sync"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kerr"
-
 	"github.com/ottla-io/ottla/internal/cluster/meta"
 	"github.com/ottla-io/ottla/internal/coordinator/group"
+	"github.com/ottla-io/ottla/internal/coordinator/record"
 	"github.com/ottla-io/ottla/internal/partition"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 )
@@ -132,9 +129,25 @@ func (s *shard) newMachine() loadedMachine {
 	return m
 }
 
+// unloadableLocked notes that the log cannot be replayed. It is told once, and again when it is for another reason.
+func (s *shard) unloadableLocked(err error) {
+	level := slog.LevelError
+	if s.mu.trouble == err.Error() {
+		level = slog.LevelDebug
+	}
+	s.mu.trouble = err.Error()
+	next := "mend what the error names"
+	if errors.Is(err, record.ErrMalformed) || errors.Is(err, batch.ErrCorrupt) {
+		next = "see ottla log dump --offsets of its directory; put back a sound copy of it, or set it aside and lose its groups' offsets"
+	}
+	s.c.opts.Log.Log(context.Background(), level, "consumer groups cannot be loaded and are not served: it is tried again until it goes",
+		slog.String("topic", Topic), slog.Any("partition", s.index), slog.Any("err", err), slog.Duration("every", loadRetry), slog.String("next", next))
+	s.restLocked(s.c.opts.Now().Add(loadRetry))
+}
+
 // serveLocked lets the shard serve with a machine that knows all of the log.
 func (s *shard) serveLocked(m loadedMachine, p *partition.Partition) {
-	s.mu.state, s.mu.machine, s.mu.p = active, m.Machine, p
+	s.mu.state, s.mu.machine, s.mu.p, s.mu.served = active, m.Machine, p, s.c.opts.Now()
 	s.seen.Store(m.image)
 	s.stepLocked(s.c.opts.Now(), group.Loaded{})
 	if s.mu.state == active {
@@ -153,151 +166,9 @@ func (s *shard) load(ctx context.Context) {
 	case s.mu.state == closed || ctx.Err() != nil:
 		return
 	case err != nil:
-		s.c.opts.Log.Error("consumer groups cannot be loaded: it is tried again", slog.String("topic", Topic), slog.Any("partition", s.index), slog.Duration("after", loadRetry), slog.Any("err", err))
-		s.mu.state = failed
-		s.next.Store(s.c.opts.Now().Add(loadRetry).UnixNano())
-		s.c.poke()
+		s.unloadableLocked(err)
 		return
 	}
+	s.mu.trouble = ""
 	s.serveLocked(m, p)
-}
-
-// loadRead is how much of a log is read at a time.
-const loadRead = 1 << 20
-
-// replay applies the records of the shard's log to m, and counts them. It waits for records that are not committed yet: nobody writes here
-// while the shard is loaded, so there is an end.
-func (s *shard) replay(ctx context.Context, m *group.Machine) (*partition.Partition, int, error) {
-	p, err := s.c.opts.Node.Partition(Topic, s.index)
-	if err != nil {
-		return nil, 0, err
-	}
-	w := partition.NewWaiter()
-	defer p.Unwatch(w)
-	r := replayer{machine: m}
-	for at := p.Offsets().Start; ; {
-		p.Watch(w)
-		marks := p.Offsets()
-		if at >= marks.End {
-			return p, r.count, nil
-		}
-		next, err := r.read(p, at)
-		switch {
-		case errors.Is(err, kerr.OffsetOutOfRange):
-			next = p.Offsets().Start // it was compacted or cut meanwhile
-		case err != nil:
-			return nil, 0, err
-		}
-		if next == at {
-			if _, err := p.Await(marks.End); err != nil {
-				return nil, 0, err
-			}
-			select {
-			case <-w.C:
-			case <-ctx.Done():
-				return nil, 0, ctx.Err()
-			}
-		}
-		at = max(at, next)
-	}
-}
-
-// replayer feeds a machine with a log.
-type replayer struct {
-	machine *group.Machine
-	count   int
-	buf     []byte
-	cursor  batch.Cursor
-	// open are the records of transactions that have no end yet, by producer.
-	open map[int64][]pending
-}
-
-// pending is a record that counts once its transaction is committed.
-type pending struct {
-	offset     batch.Offset
-	timestamp  int64
-	key, value []byte
-}
-
-// read applies the batches from at on that one read gives, and returns the offset after them: at itself if there are none yet.
-func (r *replayer) read(p *partition.Partition, at batch.Offset) (batch.Offset, error) {
-	found, _, err := p.Read(partition.Fetch{Offset: at, LeaderEpoch: batch.NoEpoch, MaxBytes: loadRead, Whole: true})
-	if err != nil {
-		return at, err
-	}
-	defer found.Release()
-	if cap(r.buf) < found.Len() {
-		r.buf = make([]byte, found.Len())
-	}
-	r.buf = r.buf[:found.Len()]
-	if n, err := found.ReadAt(r.buf, 0); n < len(r.buf) && err != nil && !errors.Is(err, io.EOF) {
-		return at, err
-	}
-	for rest := r.buf; ; {
-		b, after, err := batch.Next(rest)
-		if errors.Is(err, batch.ErrTruncated) {
-			return at, nil
-		}
-		if err == nil {
-			err = b.CheckCRC()
-		}
-		if err == nil {
-			err = r.apply(b, at)
-		}
-		if err != nil {
-			return at, fmt.Errorf("replay %s from offset %d: %w", p.ID(), at, err)
-		}
-		at, rest = b.NextOffset(), after
-	}
-}
-
-// apply applies the records of a batch from offset from on.
-func (r *replayer) apply(b batch.Batch, from batch.Offset) error {
-	err := r.cursor.Reset(b, batch.Limit{})
-	for err == nil && r.cursor.Next() {
-		rec := r.cursor.Record()
-		switch {
-		case rec.Offset < from:
-			continue
-		case b.IsControl():
-			err = r.end(b.ProducerID(), rec)
-		case b.IsTransactional():
-			r.hold(b.ProducerID(), rec)
-		default:
-			r.count++
-			err = r.machine.Apply(rec.Offset, rec.Timestamp, rec.Key, rec.Value)
-		}
-	}
-	if err == nil {
-		err = r.cursor.Err()
-	}
-	return err
-}
-
-// hold keeps a record of an open transaction: offsets that a Kafka broker's directory brought (TxnOffsetCommit).
-func (r *replayer) hold(producerID int64, rec batch.Record) {
-	if r.open == nil {
-		r.open = make(map[int64][]pending)
-	}
-	r.open[producerID] = append(r.open[producerID], pending{rec.Offset, rec.Timestamp, append([]byte(nil), rec.Key...), append([]byte(nil), rec.Value...)})
-}
-
-// end applies, or forgets, what a transaction wrote.
-func (r *replayer) end(producerID int64, rec batch.Record) error {
-	marker, ok, err := batch.ParseMarker(rec)
-	if err != nil || !ok {
-		return err
-	}
-	held := r.open[producerID]
-	delete(r.open, producerID)
-	if marker.Type != batch.ControlCommit {
-		return nil
-	}
-	for _, p := range held {
-		r.count++
-		if err := r.machine.Apply(p.offset, p.timestamp, p.key, p.value); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -41,14 +42,36 @@ func (c *Coordinator) tick() (next time.Time) {
 	now := c.opts.Now()
 	image := c.opts.Node.Image()
 	for _, s := range t.shards {
-		if at := s.next.Load(); at != 0 && at <= now.UnixNano() || s.seen.Load() != image {
+		if at := s.next.time(); !at.IsZero() && !at.After(now) || s.seen.Load() != image {
 			s.tick(now)
 		}
-		if at := s.next.Load(); at != 0 && (next.IsZero() || at < next.UnixNano()) {
-			next = time.Unix(0, at)
+		if at := s.next.time(); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
 		}
 	}
 	return next
+}
+
+// alarm is a time that is set under a lock and read without. It is kept as it was made, with the reading of the clock that nobody sets: of two
+// times one may seem to have come by the clock on the wall and not by the machine's, and Run would step for nothing, or late.
+type alarm struct{ at atomic.Pointer[time.Time] }
+
+// time is when it is due; zero: never.
+func (a *alarm) time() time.Time {
+	if at := a.at.Load(); at != nil {
+		return *at
+	}
+	return time.Time{}
+}
+
+// set sets it, and reports whether it is due earlier than it was.
+func (a *alarm) set(at time.Time) (earlier bool) {
+	old := a.time()
+	if at.Equal(old) {
+		return false
+	}
+	a.at.Store(&at)
+	return !at.IsZero() && (old.IsZero() || at.Before(old))
 }
 
 // Close gives up all groups: who waits is told NOT_COORDINATOR, and so is who asks from now on.

@@ -23,7 +23,7 @@ type state int8
 const (
 	loading state = iota // answers COORDINATOR_LOAD_IN_PROGRESS
 	active
-	failed // its log cannot be replayed: COORDINATOR_NOT_AVAILABLE, until it is tried again
+	failed // its log cannot be replayed or written: COORDINATOR_NOT_AVAILABLE, until it is tried again
 	closed // NOT_COORDINATOR
 )
 
@@ -31,8 +31,8 @@ const (
 type shard struct {
 	c     *Coordinator
 	index int32
-	// next is when the machine wants a tick, in ns of the Unix epoch; 0: never.
-	next atomic.Int64
+	// next is when a tick is due: for the machine, or to load it.
+	next alarm
 	// seen is the metadata that the machine has seen.
 	seen atomic.Pointer[meta.Image]
 
@@ -42,6 +42,8 @@ type shard struct {
 		machine *group.Machine
 		p       *partition.Partition  // nil until there is something to read or write
 		calls   map[group.Token]*Call // that the machine has not answered
+		served  time.Time             // when the machine began to serve
+		trouble string                // why the log could not be replayed; it is told once
 		builder batch.Builder
 		produce []*partition.Produce // scratch
 		counts  counts
@@ -80,10 +82,8 @@ func (s *shard) ask(call *Call) {
 func (s *shard) tick(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.mu.state == failed && s.next.Load() <= now.UnixNano() {
-		s.next.Store(0)
-		s.mu.state = loading
-		s.c.loads.add(s)
+	if s.mu.state == failed && !s.next.time().After(now) {
+		s.loadLocked()
 	}
 	if s.mu.state != active {
 		return
@@ -134,11 +134,7 @@ func (s *shard) stepLocked(now time.Time, in group.Input) {
 
 // scheduleLocked tells Run if the machine wants to be stepped earlier than it knows.
 func (s *shard) scheduleLocked() {
-	var at int64
-	if next := s.mu.machine.Next(); !next.IsZero() {
-		at = next.UnixNano()
-	}
-	if old := s.next.Swap(at); at != 0 && (old == 0 || at < old) {
+	if s.next.set(s.mu.machine.Next()) {
 		s.c.poke()
 	}
 }
@@ -228,18 +224,38 @@ func unwritten(err error) error {
 	return fmt.Errorf("%w: %w", kerr.UnknownServerError, err)
 }
 
+// reloadPause is the least time from one load of a shard to the next, where nothing can be written for a while.
+const reloadPause = time.Second
+
 // reloadLocked throws the machine away after a failed append, and replays the log.
 func (s *shard) reloadLocked(err error) {
 	s.c.opts.Log.Warn("cannot write what became of consumer groups: they are loaded again", slog.String("topic", Topic), slog.Any("partition", s.index), slog.Any("err", err))
 	s.dropLocked(kerr.NotCoordinator)
+	if again := s.mu.served.Add(reloadPause); again.After(s.c.opts.Now()) {
+		s.restLocked(again)
+		return
+	}
+	s.loadLocked()
+}
+
+// loadLocked has the shard loaded.
+func (s *shard) loadLocked() {
+	s.next.set(time.Time{})
 	s.mu.state = loading
 	s.c.loads.add(s)
+}
+
+// restLocked has the shard loaded later.
+func (s *shard) restLocked(until time.Time) {
+	s.mu.state = failed
+	s.next.set(until)
+	s.c.poke()
 }
 
 // dropLocked ends the machine; who waits is told err.
 func (s *shard) dropLocked(err error) {
 	s.mu.machine, s.mu.p = nil, nil
-	s.next.Store(0)
+	s.next.set(time.Time{})
 	s.seen.Store(nil)
 	for token, call := range s.mu.calls {
 		delete(s.mu.calls, token)

@@ -49,12 +49,12 @@ func (c *Coordinator) make(ctx context.Context) error {
 
 // follow brings the table up to date with the metadata.
 func (c *Coordinator) follow() {
-	at := c.opts.Node.Image().Topic(Topic)
-	if t := c.table.Load(); same(t, at) {
+	if same(c.table.Load(), c.opts.Node.Image().Topic(Topic)) {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	at := c.opts.Node.Image().Topic(Topic) // under the lock, or one that was read before another's would come after it
 	t := c.table.Load()
 	if same(t, at) || c.mu.closed {
 		return
