@@ -71,15 +71,10 @@ func (c *Coordinator) follow() {
 	if next != nil {
 		for i := range next.shards {
 			next.shards[i] = newShard(c, int32(i))
+			next.shards[i].begin() // before anybody asks: a shard that has no log yet serves at once
 		}
 	}
 	c.table.Store(next)
-	if next == nil {
-		return
-	}
-	for _, s := range next.shards {
-		s.begin()
-	}
 }
 
 // same says whether t is of the topic that the metadata has.
