@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -58,6 +59,11 @@ func explain(err error) *string {
 func sentence(err error) string {
 	if code(err) == kerr.UnknownServerError.Code {
 		return kerr.UnknownServerError.Description
+	}
+	if ke, ok := errors.AsType[*kerr.Error](err); ok && err.Error() == ke.Error() {
+		return ke.Description
+	} else if ok {
+		return strings.TrimSuffix(err.Error(), ": "+ke.Error()) // the code travels beside it
 	}
 	return err.Error()
 }

@@ -56,6 +56,7 @@ var hints = map[*kerr.Error]string{
 	kerr.CoordinatorNotAvailable:   "the broker that keeps its offsets is not ready; try again, or see that broker's log",
 	kerr.GroupMaxSizeReached:       "it has as many members as group.max.size (or group.consumer.max.size) allows",
 	kerr.FencedInstanceID:          "another consumer has taken the same --instance",
+	kerr.UnreleasedInstanceID:      "another member has this --instance; if it is dead, it goes at its session timeout",
 	kerr.InconsistentGroupProtocol: "its members use another protocol or other assignors; see `ottla group describe`, and --protocol and --assignor",
 	kerr.UnsupportedAssignor:       "the broker has no such assignor; see group.consumer.assignors",
 	kerr.TopicDeletionDisabled:     "the broker has delete.topic.enable=false",
