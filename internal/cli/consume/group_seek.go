@@ -163,6 +163,9 @@ func commitPlan(ctx context.Context, admin *kadm.Client, name string, plan []see
 		return groupError(name, err, "")
 	}
 	for _, o := range responses.Sorted() {
+		if errors.Is(o.Err, kerr.UnknownMemberID) {
+			return fmt.Errorf("group %s has live members now; stop them first (`ottla group members %s` shows them)", name, name)
+		}
 		if o.Err != nil {
 			return fmt.Errorf("group %s, partition %d of %s: %w", name, o.Partition, o.Topic, o.Err)
 		}

@@ -108,6 +108,7 @@ type groupConsumption struct {
 	*commands
 	flags  consumeFlags
 	client *kgo.Client
+	cut    context.CancelFunc // ends the client whatever it does
 	write  func(*kgo.Record) []byte
 	from   session.Place
 	ends   map[string]map[int32]int64 // where to stop; nil: never
@@ -121,6 +122,7 @@ type groupConsumption struct {
 		owned   map[string]map[int32]int64 // the next offset to print; -1: that of the group
 		joined  bool
 		leaving bool
+		gone    bool // without the client, which cannot commit any more
 	}
 }
 
@@ -152,6 +154,10 @@ func (a *commands) consumeGroup(ctx context.Context, names []string, f consumeFl
 	if f.committed {
 		opts = append(opts, kgo.FetchIsolationLevel(kgo.ReadCommitted()))
 	}
+	life, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	opts = append(opts, kgo.WithContext(life))
+	c.cut = cut
 	c.mu.owned = make(map[string]map[int32]int64)
 	if c.client, err = a.Client(ctx, opts...); err != nil {
 		return err

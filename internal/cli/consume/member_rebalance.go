@@ -37,8 +37,13 @@ func (c *groupConsumption) assigned(_ context.Context, _ *kgo.Client, partitions
 func (c *groupConsumption) revoked(ctx context.Context, _ *kgo.Client, partitions map[string][]int32) {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	if err := c.commit(ctx); err != nil { // no failure: another member prints them
-		c.tell("... not committed, so the records come again: %s", session.InWords(err, c.Seeds()))
+	c.mu.Lock()
+	gone := c.mu.gone
+	c.mu.Unlock()
+	if !gone {
+		if err := c.commit(ctx); err != nil { // no failure: another member prints them
+			c.tell("... not committed, so the records come again: %s", session.InWords(err, c.Seeds()))
+		}
 	}
 	c.forget("revoked", partitions)
 }
@@ -69,6 +74,11 @@ func (c *groupConsumption) commit(ctx context.Context) error {
 	if err := c.client.CommitMarkedOffsets(ctx); err != nil {
 		return err
 	}
+	c.tellCommitted(marked)
+	return nil
+}
+
+func (c *groupConsumption) tellCommitted(marked map[string]map[int32]kgo.EpochOffset) {
 	offsets := make(map[string]map[int32]int64)
 	for topic, partitions := range marked {
 		offsets[topic] = make(map[int32]int64)
@@ -77,7 +87,6 @@ func (c *groupConsumption) commit(ctx context.Context) error {
 		}
 	}
 	c.tell("... committed %s", showOffsets(offsets))
-	return nil
 }
 
 // committed tells of a commit that the client made by itself.
@@ -106,77 +115,6 @@ func (c *groupConsumption) committed(_ *kgo.Client, req *kmsg.OffsetCommitReques
 	case len(offsets) > 0:
 		c.tell("... committed %s", showOffsets(offsets))
 	}
-}
-
-// leaveTime is how long the client may take to leave. In the middle of a rebalance it waits until that is over.
-const leaveTime = 3 * time.Second
-
-// leave leaves the group, even after an interrupt. The client calls revoked on the way, which commits; it would not let a commit through in
-// the middle of a rebalance.
-func (c *groupConsumption) leave(ctx context.Context) {
-	ctx = context.WithoutCancel(ctx)
-	timed, cancel := context.WithTimeout(ctx, leaveTime)
-	defer cancel()
-	c.mu.Lock()
-	c.mu.leaving = true
-	c.mu.Unlock()
-	c.client.AllowRebalance()
-	err := c.client.LeaveGroupContext(timed)
-	switch static := c.flags.group.instance != ""; {
-	case static && c.flags.group.protocol == consumerGroup:
-		err = c.leaveForAWhile(ctx)
-	case err != nil && !static && c.flags.group.protocol == classicGroup:
-		err = c.leaveAtOnce(ctx)
-	}
-	c.client.Close()
-	if err != nil {
-		c.tell("... gone from group %s after %s; the group notices at its session timeout: %v", c.flags.group.name, session.Plural(c.done, "record"), err)
-		return
-	}
-	c.tell("... left group %s after %s", c.flags.group.name, session.Plural(c.done, "record"))
-}
-
-// leaveAtOnce leaves a classic group in the middle of a rebalance, which would have to wait for this member's session to end.
-func (c *groupConsumption) leaveAtOnce(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, leaveTime)
-	defer cancel()
-	me := kmsg.NewLeaveGroupRequestMember()
-	me.MemberID, _ = c.client.GroupMetadata()
-	req := kmsg.NewPtrLeaveGroupRequest()
-	req.Group, req.MemberID, req.Members = c.flags.group.name, me.MemberID, []kmsg.LeaveGroupRequestMember{me}
-	resp, err := req.RequestWith(ctx, c.client)
-	if err != nil {
-		return err
-	}
-	code := resp.ErrorCode
-	for _, m := range resp.Members {
-		code = max(code, m.ErrorCode)
-	}
-	return leftBefore(kerr.ErrorForCode(code))
-}
-
-// leaveForAWhile is what a static member of a consumer group says when it goes, so that who comes with its instance id takes its place. The
-// client (kgo 1.22) leaves out the instance id, and is refused.
-func (c *groupConsumption) leaveForAWhile(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, leaveTime)
-	defer cancel()
-	req := kmsg.NewPtrConsumerGroupHeartbeatRequest()
-	req.Group, req.InstanceID = c.flags.group.name, &c.flags.group.instance
-	req.MemberID, _ = c.client.GroupMetadata()
-	req.MemberEpoch = -2
-	resp, err := req.RequestWith(ctx, c.client)
-	if err != nil {
-		return err
-	}
-	return leftBefore(kerr.ErrorForCode(resp.ErrorCode))
-}
-
-// leftBefore makes nothing of the error that a member which is not there gets.
-func leftBefore(err error) error {
-	if errors.Is(err, kerr.UnknownMemberID) {
-		return nil
-	}
-	return err
 }
 
 // atEnd reports whether all that this member has is printed up to where the log ended at first.

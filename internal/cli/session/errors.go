@@ -52,7 +52,6 @@ var hints = map[*kerr.Error]string{
 	kerr.GroupIDNotFound:           "there is no such group; `ottla group list` shows what there is",
 	kerr.NonEmptyGroup:             "it has live members; stop them first (`ottla group members` shows them)",
 	kerr.GroupSubscribedToTopic:    "a member subscribes to the topic; stop it first (`ottla group members` shows who)",
-	kerr.UnknownMemberID:           "it has live members now; stop them first (`ottla group members` shows them)",
 	kerr.CoordinatorNotAvailable:   "the broker that keeps its offsets is not ready; try again, or see that broker's log",
 	kerr.GroupMaxSizeReached:       "it has as many members as group.max.size (or group.consumer.max.size) allows",
 	kerr.FencedInstanceID:          "another consumer has taken the same --instance",
