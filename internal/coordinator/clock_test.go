@@ -122,7 +122,7 @@ func TestJoinPhaseEndsByTime(t *testing.T) {
 		time.Sleep(time.Second)
 		second := n.groups.Ask("g", n.joining("g", "", time.Hour, 30*time.Second))
 		a, b := first.Wait(t.Context()).(group.JoinResult), second.Wait(t.Context()).(group.JoinResult)
-		if took := time.Since(began); took != 6*time.Second || a.Generation != 1 || b.Generation != 1 || len(a.Members) != 2 {
+		if took := time.Since(began); took != 4*time.Second || a.Generation != 1 || b.Generation != 1 || len(a.Members) != 2 {
 			t.Fatalf("after %v: %+v, %+v", took, a, b)
 		}
 		// The leader does not sync.

@@ -22,7 +22,7 @@ import (
 // compacted are topics that are rolled and compacted as a test asks for it.
 func compacted() setup {
 	return setup{
-		resolve: func(o *partition.Options) { o.Log.SegmentAge, o.Delete = time.Millisecond, true },
+		resolve: func(o *partition.Options) { o.Log.SegmentAge, o.Delete = time.Hour, true },
 		broker:  func(o *broker.Options) { o.Cleaner = func() broker.Cleaner { return broker.Cleaner{Off: true} } },
 	}
 }
@@ -32,7 +32,7 @@ func (n *node) roll(t testing.TB, groupID string) *partition.Partition {
 	t.Helper()
 	p, err := n.broker.Partition(Topic, PartitionFor(groupID, 3))
 	if err == nil {
-		err = p.Maintain(time.Now().Add(time.Hour))
+		err = p.Maintain(time.Now().Add(2 * time.Hour))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func (n *node) roll(t testing.TB, groupID string) *partition.Partition {
 // compact rolls and compacts the partition of a group.
 func (n *node) compact(t testing.TB, groupID string) {
 	t.Helper()
-	if _, err := n.roll(t, groupID).Compact(time.Now().Add(time.Hour), log.Cleaner{Memory: 1 << 20, LoadFactor: 0.9, Buffer: 1 << 16}); err != nil {
+	if _, err := n.roll(t, groupID).Compact(time.Now().Add(2*time.Hour), log.Cleaner{Memory: 1 << 20, LoadFactor: 0.9, Buffer: 1 << 16}); err != nil {
 		t.Fatal(err)
 	}
 }
