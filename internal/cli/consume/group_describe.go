@@ -84,6 +84,9 @@ func (a *commands) printGroup(g *groupLag) error {
 	if g.LagSeconds != nil && g.Lag > 0 {
 		fmt.Fprintf(a.Out, ", %s", behind(g.LagSeconds))
 	}
+	if n := g.unplaced(); n > 0 {
+		fmt.Fprintf(a.Out, ", and %s without an offset", session.Plural(n, "partition"))
+	}
 	fmt.Fprintln(a.Out)
 	if len(g.Partitions) == 0 {
 		return nil
@@ -94,6 +97,16 @@ func (a *commands) printGroup(g *groupLag) error {
 		t.Row(p.Topic, p.Partition, known(p.Committed), known(p.End), known(p.Lag), behind(p.LagSeconds), p.Member, p.ClientID, p.Host)
 	}
 	return t.Write(a.Out)
+}
+
+// unplaced is how many partitions have records, and no offset to count them from.
+func (g *groupLag) unplaced() (n int) {
+	for _, p := range g.Partitions {
+		if p.Committed == nil && p.End != nil && *p.End > *p.Start {
+			n++
+		}
+	}
+	return n
 }
 
 // known writes a number, or - for none.
