@@ -85,7 +85,7 @@ func (n *node) beat(t testing.TB, groupID, member string, generation int32) erro
 func TestSessionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := bring(t, vfs.NewMem())
-		n.locate(t, "g")
+		n.serve(t, "g")
 		const session = 10 * time.Second
 		a := n.join(t, "g", "", session, time.Minute)
 		if a.Err != nil || a.Generation != 1 || a.Leader != a.Member {
@@ -116,7 +116,7 @@ func TestSessionEnds(t *testing.T) {
 func TestJoinPhaseEndsByTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := setup{group: func(o *group.Options) { o.Classic.InitialDelay = 3 * time.Second }}.bring(t, vfs.NewMem())
-		n.locate(t, "g")
+		n.serve(t, "g")
 		began := time.Now()
 		first := n.groups.Ask("g", n.joining("g", "", time.Hour, 30*time.Second))
 		time.Sleep(time.Second)
@@ -152,7 +152,7 @@ func TestConsumerSessionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := bring(t, vfs.NewMem())
 		n.topicWide(t, "orders", 2)
-		n.locate(t, "g")
+		n.serve(t, "g")
 		beat := func(member string, epoch int32) group.ConsumerHeartbeatResult {
 			in := group.ConsumerHeartbeat{
 				Caller: n.groups.Caller("test", "/127.0.0.1"), Group: "g", Member: member, Epoch: epoch, RebalanceTimeout: -1, Version: 1,
@@ -195,7 +195,7 @@ func TestOffsetsExpire(t *testing.T) {
 		as := setup{group: func(o *group.Options) { o.OffsetsRetention = retention }}
 		n := as.bring(t, files)
 		n.topicOf(t, "orders")
-		n.locate(t, "g")
+		n.serve(t, "g")
 		if err := n.commit(t, "g", "orders", 7); err != nil {
 			t.Fatal(err)
 		}
@@ -237,7 +237,7 @@ func TestFailedLoadIsRetried(t *testing.T) {
 		n := bring(t, files)
 		n.topicOf(t, "orders")
 		for _, id := range []string{"a", "b"} { // in two shards
-			n.locate(t, id)
+			n.serve(t, id)
 			if err := n.commit(t, id, "orders", 7); err != nil {
 				t.Fatal(err)
 			}

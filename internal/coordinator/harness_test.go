@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -142,6 +143,20 @@ func (n *node) locate(t testing.TB, groupID string) {
 	t.Helper()
 	if err := n.groups.Locate(t.Context(), groupID); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// serve makes sure that the group is served, and waits until it is loaded.
+func (n *node) serve(t testing.TB, groupID string) {
+	t.Helper()
+	for n.locate(t, groupID); ; runtime.Gosched() {
+		s := n.shard(groupID)
+		s.mu.Lock()
+		ready := s.mu.state == active
+		s.mu.Unlock()
+		if ready {
+			return
+		}
 	}
 }
 

@@ -123,7 +123,7 @@ type loadedMachine struct {
 // newMachine makes the shard's machine, and shows it the metadata before anything else.
 func (s *shard) newMachine() loadedMachine {
 	opts := s.c.opts.Group
-	opts.RecordMax = s.c.opts.Node.TopicOptions(Topic).MaxMessageBytes - batch.HeaderSize - recordOverhead
+	opts.RecordMax = max(s.c.batchMax()-batch.HeaderSize-recordOverhead, 1) // 0 would be no bound
 	m := loadedMachine{group.New(opts), s.c.opts.Node.Image()}
 	m.Step(s.c.opts.Now(), group.NewImage{Image: m.image})
 	return m

@@ -68,7 +68,7 @@ func TestEndIsCompactedAway(t *testing.T) {
 		files := vfs.NewMem()
 		n := compacted().bring(t, files)
 		n.topicOf(t, "orders")
-		n.locate(t, "g")
+		n.serve(t, "g")
 		var size int64
 		for i := range 3 {
 			if err := n.commit(t, "g", "orders", 7); err != nil {
@@ -82,7 +82,7 @@ func TestEndIsCompactedAway(t *testing.T) {
 		n.stop()
 		cut(t, files, "g", size)
 		n = bring(t, files)
-		n.locate(t, "g")
+		n.serve(t, "g")
 		if got := n.eventually(t, "g", "orders"); got != 8*batch.Offset(left)-1 {
 			t.Errorf("committed is %d", got)
 		}
@@ -217,7 +217,7 @@ func TestStartMovesWhileLoading(t *testing.T) {
 		n := compacted().bring(t, files)
 		n.topicOf(t, cut)
 		id := cut
-		n.locate(t, id)
+		n.serve(t, id)
 		for round := range batch.Offset(3) {
 			n.commitWide(t, id, cut, 10_000, round)
 			n.roll(t, id)
@@ -263,8 +263,10 @@ func TestMalformedRecord(t *testing.T) {
 		"value": {committing(0, 1), {end: noEnd, records: []record.Record{good, bad}}, committing(0, 5)},
 		"key":   {committing(0, 1), {end: noEnd, records: []record.Record{good, {Key: []byte{0}, Value: good.Value}}}},
 		"transaction": {
-			committing(0, 1), {end: noEnd, records: []record.Record{good}},
-			{producer: 5, end: noEnd, records: []record.Record{bad}}, ending(5, batch.ControlCommit),
+			committing(0, 1),
+			{end: noEnd, records: []record.Record{good}},
+			{producer: 5, end: noEnd, records: []record.Record{bad}},
+			ending(5, batch.ControlCommit),
 		},
 	} {
 		var told lines

@@ -163,7 +163,7 @@ func (s *shard) writeLocked(now time.Time, records []record.Record) (end batch.O
 			return 0, err
 		}
 	}
-	limit := s.c.opts.Node.TopicOptions(Topic).MaxMessageBytes
+	limit := s.c.batchMax()
 	for rest := records; len(rest) > 0; {
 		n, err := s.appendLocked(now, rest, limit)
 		if err != nil {
@@ -201,6 +201,12 @@ func (s *shard) appendLocked(now time.Time, records []record.Record, limit int) 
 		}
 	}
 	return n, nil
+}
+
+// batchMax is the most bytes of a batch.
+func (c *Coordinator) batchMax() int {
+	opts := c.opts.Node.TopicOptions(Topic)
+	return int(min(int64(opts.MaxMessageBytes), opts.Log.SegmentBytes))
 }
 
 // recordOverhead is more than a record takes in a batch beside its key and value.
