@@ -39,10 +39,15 @@ func (b *buffer) String() string {
 	return b.mu.b.String()
 }
 
+// until polls for what only the broker knows.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for !ok() {
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
 			t.Fatalf("not in time: %s", what)
 		}
 	}
