@@ -29,7 +29,8 @@ import (
 //
 // **Differences from Apache Kafka**
 //
-// Each offset is in a response once: a group that is named again gets INVALID_REQUEST, and a partition that is named again is left out.
+// Each offset is in a response once: a group that is named again gets INVALID_REQUEST, and a partition that is named again is left out. An epoch
+// without a member gets UNKNOWN_MEMBER_ID; Kafka fails with UNKNOWN_SERVER_ERROR.
 //
 // **Versions**
 //

@@ -22,7 +22,7 @@ import (
 // **Differences from Apache Kafka**
 //
 // Transactions and share groups do not exist yet. Their keys get UNSUPPORTED_VERSION, as InitProducerId with a transactional id does, which
-// clients take as final; COORDINATOR_NOT_AVAILABLE would have them try for ever.
+// clients take as final; COORDINATOR_NOT_AVAILABLE would have them try for ever. A key that is named twice is answered once.
 //
 // **Versions**
 //

@@ -24,7 +24,16 @@ import (
 // **Differences from Apache Kafka**
 //
 // A reason is cut at 255 bytes here; Kafka leaves that to its client. The first rebalance of a group waits for group.initial.rebalance.delay.ms
-// from the last member that came; Kafka waits for whole delays while members come.
+// from the last member that came; Kafka waits for whole delays while members come. Of protocols with as many votes the one that was voted for
+// first is taken; in Kafka that is chance. A protocol that is named twice counts as it is named first; Kafka does not answer.
+//
+// A group that has nothing but a refused JoinGroup, or ids that were given out and not used, is forgotten; Kafka shows it as Empty until it
+// restarts. A member id begins with the client's id or the instance id, cut at 255 bytes; Kafka does not cut it, and leaves it out where the
+// group is of the next generation.
+//
+// When a group changes its protocol without members, its generation goes on from its epoch, and its epoch from its generation; Kafka begins at
+// 1 again. A static member that takes the place of the only one of the next generation begins a rebalance; Kafka hands the assignment on. An
+// upgrade that is refused disturbs nobody; Kafka answers REBALANCE_IN_PROGRESS to those who wait in JoinGroup.
 //
 // **Versions**
 //

@@ -13,7 +13,8 @@ import (
 //
 // **Behaviour**
 //
-// Takes members out of a classic group, by member id or by instance id; below v3 it is one member, and its error is the response's.
+// Takes members out of a group, by member id or by instance id; below v3 it is one member, and its error is the response's. In groups of the next
+// generation members of both protocols leave this way, since administrators remove them so.
 //
 // INVALID_GROUP_ID, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR. Per member: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID.
 //

@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/ottla-io/ottla/internal/api"
+	"github.com/ottla-io/ottla/internal/cluster/meta"
 	"github.com/ottla-io/ottla/internal/coordinator/group"
 )
 
@@ -17,7 +18,11 @@ import (
 // Deletes committed offsets of topics that no member of the group subscribes to.
 //
 // For the whole: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP (of another protocol type than consumers'), COORDINATOR_LOAD_IN_PROGRESS,
-// NOT_COORDINATOR. Per partition: UNKNOWN_TOPIC_OR_PARTITION (the topic does not exist), GROUP_SUBSCRIBED_TO_TOPIC.
+// NOT_COORDINATOR. Per partition: UNKNOWN_TOPIC_OR_PARTITION (it does not exist), GROUP_SUBSCRIBED_TO_TOPIC.
+//
+// **Differences from Apache Kafka**
+//
+// While a classic group rebalances, what those subscribe to who joined it counts at once; in Kafka, when the rebalance is over.
 //
 // **Versions**
 //
@@ -26,18 +31,9 @@ import (
 func (f *family) offsetDelete(ctx context.Context, a *api.API, req *api.Request, m *kmsg.OffsetDeleteRequest) kmsg.Response {
 	image := a.Image()
 	in := group.DeleteOffsets{Caller: f.caller(req), Group: m.Group}
-	var unknown []group.FetchTopic
 	for i := range m.Topics {
-		from := &m.Topics[i]
-		t := group.FetchTopic{Topic: from.Topic, Partitions: make([]int32, len(from.Partitions))}
-		for j := range from.Partitions {
-			t.Partitions[j] = from.Partitions[j].Partition
-		}
-		if found := image.Topic(t.Topic); found != nil {
-			t.ID = found.ID
+		if t := existing(image, &m.Topics[i]); len(t.Partitions) > 0 {
 			in.Topics = append(in.Topics, t)
-		} else {
-			unknown = append(unknown, t)
 		}
 	}
 	r := result[group.DeleteOffsetsResult](f.groups.Ask(m.Group, in).Wait(ctx))
@@ -46,23 +42,45 @@ func (f *family) offsetDelete(ctx context.Context, a *api.API, req *api.Request,
 	if resp.ErrorCode = asked.Code(r.Err); r.Err != nil {
 		return resp
 	}
-	for _, t := range unknown {
-		gone := group.DeletedTopic{Topic: t.Topic}
-		for _, p := range t.Partitions {
-			gone.Partitions = append(gone.Partitions, group.DeletedPartition{Partition: p, Err: kerr.UnknownTopicOrPartition})
-		}
-		r.Topics = append(r.Topics, gone)
+	type place struct {
+		topic     string
+		partition int32
 	}
-	resp.Topics = make([]kmsg.OffsetDeleteResponseTopic, len(r.Topics))
-	for i := range r.Topics {
-		from, to := &r.Topics[i], &resp.Topics[i]
+	deleted := make(map[place]error)
+	for _, t := range r.Topics {
+		for _, p := range t.Partitions {
+			deleted[place{t.Topic, p.Partition}] = p.Err
+		}
+	}
+	resp.Topics = make([]kmsg.OffsetDeleteResponseTopic, len(m.Topics))
+	for i := range m.Topics {
+		from, to := &m.Topics[i], &resp.Topics[i]
 		*to = kmsg.NewOffsetDeleteResponseTopic()
 		to.Topic = from.Topic
 		for _, p := range from.Partitions {
+			err, there := deleted[place{from.Topic, p.Partition}]
+			if !there {
+				err = kerr.UnknownTopicOrPartition
+			}
 			rp := kmsg.NewOffsetDeleteResponseTopicPartition()
-			rp.Partition, rp.ErrorCode = p.Partition, asked.Code(p.Err)
+			rp.Partition, rp.ErrorCode = p.Partition, asked.Code(err)
 			to.Partitions = append(to.Partitions, rp)
 		}
 	}
 	return resp
+}
+
+// existing is the partitions that from names and that there are.
+func existing(image *meta.Image, from *kmsg.OffsetDeleteRequestTopic) group.FetchTopic {
+	t := image.Topic(from.Topic)
+	if t == nil {
+		return group.FetchTopic{}
+	}
+	there := group.FetchTopic{Topic: t.Name, ID: t.ID}
+	for i := range from.Partitions {
+		if p := from.Partitions[i].Partition; p >= 0 && int(p) < len(t.Partitions) {
+			there.Partitions = append(there.Partitions, p)
+		}
+	}
+	return there
 }

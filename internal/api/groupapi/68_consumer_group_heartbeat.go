@@ -22,6 +22,13 @@ import (
 // GROUP_MAX_SIZE_REACHED, INVALID_REGULAR_EXPRESSION (v1), COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, and UNSUPPORTED_VERSION if
 // group.coordinator.rebalance.protocols has no "consumer".
 //
+// **Differences from Apache Kafka**
+//
+// The epochs of a group that nobody was in begin at 1; Kafka's begin at 2, since it counts the group without members. A rebalance timeout that
+// is negative is refused; Kafka refuses -1 only. A member that comes from another rack begins an assignment; Kafka waits for the next. Patterns
+// are matched with the heartbeat that brings them, and again when topics come and go; Kafka does it in the background, at most every
+// group.consumer.regex.refresh.interval.ms. The assignor "uniform" gives out each topic evenly, Kafka's all topics taken together.
+//
 // **Versions**
 //
 //	v0 KIP-848, v1 pattern subscriptions and member ids that the client makes (KIP-1082)

@@ -69,6 +69,9 @@ func consumerDescribed(image *meta.Image, m *group.ConsumerDescribed) kmsg.Consu
 	rm := kmsg.NewConsumerGroupDescribeResponseGroupMember()
 	rm.MemberID, rm.InstanceID, rm.RackID, rm.MemberEpoch = m.Member, m.InstanceID, m.RackID, m.Epoch
 	rm.ClientID, rm.ClientHost, rm.SubscribedTopics, rm.SubscribedTopicRegex = m.ClientID, m.Host, m.Topics, m.Regex
+	if rm.SubscribedTopicRegex == nil {
+		rm.SubscribedTopicRegex = new(string) // Kafka's word for none
+	}
 	rm.Assignment, rm.TargetAssignment = assignment(image, m.Assigned), assignment(image, m.Target)
 	rm.MemberType = memberConsumer
 	if m.Classic {

@@ -245,7 +245,7 @@ func TestConsumerGroupDescribe(t *testing.T) {
 		Assigned: []record.TopicPartitions{{Topic: id, Partitions: []int32{0}}, {Topic: topic.ID{9}, Partitions: []int32{0}}}, Target: []record.TopicPartitions{{Topic: id, Partitions: []int32{0, 1}}},
 	}
 	old := member
-	old.Classic = true
+	old.Classic, old.Regex = true, nil
 	n.fake.answer = func(in group.Input) (any, bool) {
 		if in.(group.ConsumerDescribe).Group == "none" {
 			return group.Failed(in, kerr.GroupIDNotFound), true
@@ -264,6 +264,9 @@ func TestConsumerGroupDescribe(t *testing.T) {
 		if rm.MemberID != "m-1" || *rm.InstanceID != "i-1" || *rm.RackID != "r" || rm.MemberEpoch != 2 || rm.ClientID != "c" || rm.ClientHost != "/h" || *rm.SubscribedTopicRegex != "t.*" ||
 			len(rm.Assignment.TopicPartitions) != 1 || rm.Assignment.TopicPartitions[0].Topic != "t" || len(rm.TargetAssignment.TopicPartitions[0].Partitions) != 2 {
 			t.Errorf("v%d: %+v", v, rm)
+		}
+		if none := g.Members[1].SubscribedTopicRegex; none == nil || *none != "" {
+			t.Errorf("v%d: no pattern is %v, Kafka's is empty", v, none)
 		}
 		if v >= 1 && (rm.MemberType != 1 || g.Members[1].MemberType != 0) {
 			t.Errorf("v%d: types %d, %d", v, rm.MemberType, g.Members[1].MemberType)

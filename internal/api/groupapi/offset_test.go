@@ -308,7 +308,7 @@ func TestOffsetDelete(t *testing.T) {
 	for _, name := range []string{"none", "t"} {
 		rt := kmsg.NewOffsetDeleteRequestTopic()
 		rt.Topic = name
-		for i := range int32(2) {
+		for _, i := range []int32{0, 2, 1, -1} { // of t there are two
 			p := kmsg.NewOffsetDeleteRequestTopicPartition()
 			p.Partition = i
 			rt.Partitions = append(rt.Partitions, p)
@@ -317,6 +317,9 @@ func TestOffsetDelete(t *testing.T) {
 	}
 	n.says(group.DeleteOffsetsResult{Topics: []group.DeletedTopic{{Topic: "t", Partitions: []group.DeletedPartition{{Partition: 0}, {Partition: 1, Err: kerr.GroupSubscribedToTopic}}}}})
 	resp := ask[*kmsg.OffsetDeleteResponse](n, 0, m)
+	if len(resp.Topics) != 2 {
+		t.Errorf("%+v: each topic is to be there once", resp.Topics)
+	}
 	want := group.DeleteOffsets{Caller: caller(1), Group: "g", Topics: []group.FetchTopic{{Topic: "t", ID: id, Partitions: []int32{0, 1}}}}
 	if d := cmp.Diff(want, n.fake.last().in); d != "" {
 		t.Errorf("want -, got +: %s", d)
@@ -327,7 +330,7 @@ func TestOffsetDelete(t *testing.T) {
 			codes[rt.Topic] = append(codes[rt.Topic], p.ErrorCode)
 		}
 	}
-	if d := cmp.Diff(map[string][]int16{"t": {0, kerr.GroupSubscribedToTopic.Code}, "none": {3, 3}}, codes); d != "" || resp.ErrorCode != 0 {
+	if d := cmp.Diff(map[string][]int16{"t": {0, 3, kerr.GroupSubscribedToTopic.Code, 3}, "none": {3, 3, 3, 3}}, codes); d != "" || resp.ErrorCode != 0 {
 		t.Errorf("want -, got +: %s", d)
 	}
 	n.fails(kerr.NonEmptyGroup)

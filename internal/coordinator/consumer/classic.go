@@ -19,16 +19,12 @@ type ClassicJoin struct {
 	New                  bool // the client had no id
 	InstanceID           *string
 	Session, Rebalance   time.Duration
-	ProtocolType         string
 	Protocols            []record.Protocol
 	ClientID, ClientHost string
 }
 
-// Join is what a JoinGroup leads to: a heartbeat that brings all (GroupMetadataManager.classicGroupJoinToConsumerGroup).
+// Join is what a JoinGroup leads to: a heartbeat that brings all (GroupMetadataManager.classicGroupJoinToConsumerGroup). Supports has been asked.
 func (ch *Change) Join(in ClassicJoin) (*Member, error) {
-	if in.ProtocolType != Embedded || !ch.g.supports(in.Protocols) {
-		return nil, fmt.Errorf("no protocol of type %q that all classic members have: %w", Embedded, kerr.InconsistentGroupProtocol)
-	}
 	sub, err := readSubscription(in.Protocols[0].Metadata)
 	if err != nil {
 		return nil, fmt.Errorf("the metadata of protocol %q: %w: %w", in.Protocols[0].Name, err, kerr.InconsistentGroupProtocol)
@@ -49,9 +45,10 @@ func (ch *Change) Join(in ClassicJoin) (*Member, error) {
 	return ch.next, nil
 }
 
-// supports reports whether all classic members have one of protocols (ConsumerGroup.supportsClassicProtocols).
-func (g *Group) supports(protocols []record.Protocol) bool {
-	return slices.ContainsFunc(protocols, func(p record.Protocol) bool {
+// Supports says why a classic member may not join with these protocols: all classic members must have one of them
+// (ConsumerGroup.supportsClassicProtocols).
+func (g *Group) Supports(kind string, protocols []record.Protocol) error {
+	common := func(p record.Protocol) bool {
 		for _, id := range g.ids {
 			classic := g.members[id].Info.Classic
 			if classic != nil && !slices.ContainsFunc(classic.Protocols, func(q record.Protocol) bool { return q.Name == p.Name }) {
@@ -59,7 +56,11 @@ func (g *Group) supports(protocols []record.Protocol) bool {
 			}
 		}
 		return true
-	})
+	}
+	if kind != Embedded || !slices.ContainsFunc(protocols, common) {
+		return fmt.Errorf("no protocol of type %q that all classic members have: %w", Embedded, kerr.InconsistentGroupProtocol)
+	}
+	return nil
 }
 
 // classicMember is who joins, as it was; a new member's is empty but for its id.

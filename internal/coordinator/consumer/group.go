@@ -110,6 +110,9 @@ func (g *Group) Assignor() string { return preferred(g.assignors, g.index.assign
 // Classic reports whether the member speaks the classic protocol.
 func (m *Member) Classic() bool { return m.Info.Classic != nil }
 
+// Held is what the member has, and what it has to give up.
+func (m *Member) Held() Partitions { return m.Assigned.union(m.Revoking) }
+
 // reconciled reports whether the member has all of its target assignment of that epoch.
 func (m *Member) reconciled(targetEpoch int32) bool {
 	return m.State == Stable && m.Epoch == targetEpoch

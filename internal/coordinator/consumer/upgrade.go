@@ -2,6 +2,8 @@ package consumer
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -23,8 +25,7 @@ type ClassicMember struct {
 // cannot be read. In the middle of a rebalance (not stable) there may be no assignment, and members of a cooperative protocol go on with
 // what they had: then they have what they said that they own, where nobody else has it.
 func (x *Index) Upgrade(id string, generation int32, members []ClassicMember, stable bool) (*Group, error) {
-	g := NewDetached(id, x, generation)
-	g.stale, g.staleRegexes = true, true
+	g := NewDetached(id, x, max(generation, 1))
 	for i := range members {
 		m, err := g.upgraded(&members[i])
 		if err != nil {
@@ -40,6 +41,7 @@ func (x *Index) Upgrade(id string, generation int32, members []ClassicMember, st
 	for _, id := range g.ids {
 		g.target[id] = Of(g.members[id].Assigned)
 	}
+	g.hash = x.metadataHash(slices.Sorted(maps.Keys(g.topics)))
 	return g, nil
 }
 
@@ -96,7 +98,7 @@ func (ch *Change) EmitAll() error {
 			return err
 		}
 	}
-	ch.emit(record.ConsumerGroup{Group: g.ID, Value: &record.ConsumerGroupValue{Epoch: g.Epoch}})
+	ch.emit(record.ConsumerGroup{Group: g.ID, Value: &record.ConsumerGroupValue{Epoch: g.Epoch, MetadataHash: g.hash}})
 	for _, id := range g.ids {
 		ch.emit(record.TargetAssignment{Group: g.ID, Member: id, Value: &record.TargetAssignmentValue{Topics: g.target[id]}})
 	}

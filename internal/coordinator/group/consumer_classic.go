@@ -21,7 +21,7 @@ func (m *Machine) joinConsumer(now time.Time, g *group, in Join) {
 		return
 	}
 	switch replaced := g.consumer.Static(in.InstanceID); {
-	case g.consumer.Len() == 0 && in.Member == "":
+	case in.Member == "" && (g.consumer.Len() == 0 || m.replacesAll(g, replaced, in)):
 		epoch := g.consumer.Epoch
 		m.consumerRemove(g)
 		m.dropConsumer(g)
@@ -45,6 +45,12 @@ func (m *Machine) joinConsumer(now time.Time, g *group, in Join) {
 	m.answerGroup(in.Token, in.Group, result)
 }
 
+// replacesAll reports whether in takes the place of the only member there is, which is of the next generation: the group begins anew as a classic one.
+func (m *Machine) replacesAll(g *group, replaced *consumer.Member, in Join) bool {
+	return replaced != nil && !replaced.Classic() && g.consumer.Len() == 1 && m.opts.Consumer.Downgrade &&
+		in.ProtocolType == consumer.Embedded && len(in.Protocols) > 0
+}
+
 // joinedConsumer is the answer to a JoinGroup.
 func (m *Machine) joinedConsumer(now time.Time, g *group, in Join) (JoinResult, error) {
 	refused := JoinResult{Member: in.Member}
@@ -57,6 +63,9 @@ func (m *Machine) joinedConsumer(now time.Time, g *group, in Join) (JoinResult, 
 	case err != nil:
 		return refused, err
 	}
+	if err := g.consumer.Supports(in.ProtocolType, in.Protocols); err != nil {
+		return refused, err
+	}
 	id := in.Member
 	if id == "" {
 		id = freshMemberID(in)
@@ -66,7 +75,7 @@ func (m *Machine) joinedConsumer(now time.Time, g *group, in Join) (JoinResult, 
 	}
 	ch := g.consumer.Change(now, m.consumerOptions(g.id).AssignmentInterval)
 	mem, err := ch.Join(consumer.ClassicJoin{
-		ID: id, New: in.Member == "", InstanceID: in.InstanceID, Session: in.Session, Rebalance: in.Rebalance, ProtocolType: in.ProtocolType,
+		ID: id, New: in.Member == "", InstanceID: in.InstanceID, Session: in.Session, Rebalance: in.Rebalance,
 		Protocols: keepProtocols(in.Protocols), ClientID: in.ClientID, ClientHost: in.Host,
 	})
 	if err != nil {
@@ -159,15 +168,12 @@ func (m *Machine) leaveConsumer(now time.Time, g *group, in Leave) {
 	m.answerGroup(in.Token, in.Group, LeaveResult{Members: members})
 }
 
-// leaver is the classic member that l names: an administrator may name it by its instance id alone.
+// leaver is the member that l names, which need not speak the classic protocol: administrators remove members this way, and may name them by their
+// instance id alone.
 func leaver(c *consumer.Group, l *LeavingMember) (*consumer.Member, error) {
 	id := l.Member
 	if static := c.Static(l.InstanceID); id == "" && static != nil {
 		id = static.ID
 	}
-	mem, err := c.Named(id, l.InstanceID)
-	if err == nil && !mem.Classic() {
-		return nil, fmt.Errorf("member %q does not speak the classic protocol: %w", mem.ID, kerr.UnknownMemberID)
-	}
-	return mem, err
+	return c.Named(id, l.InstanceID)
 }

@@ -32,7 +32,7 @@ func (m *Machine) consumerDescribe(in ConsumerDescribe) {
 		result.Members = append(result.Members, ConsumerDescribed{
 			Member: id, InstanceID: mem.Info.InstanceID, RackID: mem.Info.RackID, Epoch: mem.Epoch, ClientID: mem.Info.ClientID,
 			Host: mem.Info.ClientHost, Topics: mem.Info.Topics, Regex: mem.Info.Regex, Classic: mem.Classic(),
-			Assigned: mem.Assigned.Plain(), Target: c.Target(id).Plain(),
+			Assigned: mem.Held().Plain(), Target: c.Target(id).Plain(),
 		})
 	}
 	m.answerGroup(in.Token, in.Group, result)

@@ -3,6 +3,7 @@ package group
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -38,13 +39,13 @@ func (m *Machine) answerGroup(t Token, group string, result any) {
 func (m *Machine) checkConsumerHeartbeat(in ConsumerHeartbeat) error {
 	invalid := func(what string) error { return fmt.Errorf("%s: %w", what, kerr.InvalidRequest) }
 	switch {
-	case in.Member == "" && (in.Version >= 1 || in.Epoch > 0 || in.Epoch == consumer.LeaveEpoch):
+	case blank(in.Member) && (in.Version >= 1 || in.Epoch > 0 || in.Epoch == consumer.LeaveEpoch):
 		return invalid("a member id is missing")
-	case in.Group == "":
+	case blank(in.Group):
 		return invalid("a group id is missing")
-	case in.InstanceID != nil && *in.InstanceID == "":
+	case in.InstanceID != nil && blank(*in.InstanceID):
 		return invalid("an instance id must not be empty")
-	case in.RackID != nil && *in.RackID == "":
+	case in.RackID != nil && blank(*in.RackID):
 		return invalid("a rack must not be empty")
 	case in.Epoch == 0 && in.RebalanceTimeout < 0:
 		return invalid("who joins has to give its rebalance timeout")
@@ -61,6 +62,9 @@ func (m *Machine) checkConsumerHeartbeat(in ConsumerHeartbeat) error {
 	}
 	return nil
 }
+
+// blank reports whether there is nothing but space in text.
+func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
 // consumerStay is the heartbeat of a member that joins or stays.
 func (m *Machine) consumerStay(now time.Time, in ConsumerHeartbeat) (result ConsumerHeartbeatResult, err error) {
