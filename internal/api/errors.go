@@ -60,12 +60,7 @@ func sentence(err error) string {
 	if code(err) == kerr.UnknownServerError.Code {
 		return kerr.UnknownServerError.Description
 	}
-	if ke, ok := errors.AsType[*kerr.Error](err); ok && err.Error() == ke.Error() {
-		return ke.Description
-	} else if ok {
-		return strings.TrimSuffix(err.Error(), ": "+ke.Error()) // the code travels beside it
-	}
-	return err.Error()
+	return strings.TrimSuffix(err.Error(), ": "+kerr.ErrorForCode(code(err)).Error()) // the code travels beside it
 }
 
 // fault is code for an error that may say something about the broker: what has no code of its own is logged, since the
