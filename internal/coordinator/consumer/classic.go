@@ -33,6 +33,10 @@ func (ch *Change) Join(in ClassicJoin) (*Member, error) {
 	if err != nil {
 		return nil, err
 	}
+	if ch.old == nil && len(ch.gone) == 0 && len(sub.OwnedPartitions) > 0 {
+		// It was a member, and does not know yet that it is not, and what it had is others' by now. Kafka takes it in, with what it holds.
+		return nil, fmt.Errorf("member %q, which says that it owns partitions, is not in group %q: %w", in.ID, ch.g.ID, kerr.UnknownMemberID)
+	}
 	ch.next = joined(base, in, &sub)
 	resubscribe, err := ch.update(base)
 	if err != nil {

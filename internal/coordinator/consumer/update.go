@@ -32,7 +32,7 @@ func (ch *Change) update(base *Member) (resubscribe bool, err error) {
 	}
 	resubscribe = rematch || !slices.Equal(base.Info.Topics, next.Info.Topics)
 	switch {
-	case ch.old == nil && len(ch.gone) == 0 && (resubscribe || ch.g.Len() == 0 || ch.g.Epoch == 0):
+	case ch.g.Epoch == 0 || ch.old == nil && len(ch.gone) == 0 && (resubscribe || ch.g.Len() == 0): // 0 is nobody's epoch
 		ch.refresh(true, "join", fmt.Sprintf("member %q joins", next.ID))
 	case resubscribe:
 		ch.refresh(true, "subscription", fmt.Sprintf("member %q changes its subscription", next.ID))

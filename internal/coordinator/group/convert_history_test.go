@@ -39,6 +39,7 @@ func TestMixedHistories(t *testing.T) {
 // mate is a member that speaks the classic protocol, as its process sees it: of an eager or a cooperative assignor.
 type mate struct {
 	id         string
+	instance   *string
 	topics     []string
 	generation int32
 	held       map[consumer.TopicPartition]bool
@@ -54,7 +55,12 @@ func (h *history) actMixed() {
 	switch rapid.IntRange(0, 5).Draw(h.t, "kind") {
 	case 0:
 		if len(h.mates) < 5 {
-			h.mates = append(h.mates, &mate{next: "join", topics: rapid.SampledFrom([][]string{{"a1"}, {"a1", "b1"}, {"a2", "c"}}).Draw(h.t, "topics")})
+			i := rapid.IntRange(0, 2).Draw(h.t, "topics")
+			c := &mate{next: "join", topics: [][]string{{"a1"}, {"a1", "b1"}, {"a2", "c"}}[i]}
+			if rapid.IntRange(0, 2).Draw(h.t, "statics") == 0 {
+				c.instance = new(fmt.Sprint("i", i)) // of the same topics: a stable classic group does not look at a new subscription, in Kafka either
+			}
+			h.mates = append(h.mates, c)
 		}
 	case 1, 2, 3:
 		if c := h.pickMate(); c != nil {
@@ -85,7 +91,7 @@ func (h *history) end(c *mate) {
 	h.mates = slices.DeleteFunc(h.mates, func(o *mate) bool { return o == c })
 	c.crashed = true // no answer reaches it
 	h.token++
-	h.run(Leave{Caller: Caller{Token: h.token}, Group: historyGroup, Members: []LeavingMember{{Member: c.id}}})
+	h.run(Leave{Caller: Caller{Token: h.token}, Group: historyGroup, Members: []LeavingMember{{Member: c.id, InstanceID: c.instance}}})
 }
 
 // move lets a member do its next thing.
@@ -99,13 +105,13 @@ func (h *history) move(c *mate) {
 	case "join":
 		h.ask(c, h.joinOf(c, caller), h.joined)
 	case "sync":
-		h.ask(c, Sync{Caller: caller, Group: historyGroup, Member: c.id, Generation: c.generation, Assignments: h.assignAll(c)}, h.synced)
+		h.ask(c, Sync{Caller: caller, Group: historyGroup, Member: c.id, InstanceID: c.instance, Generation: c.generation, Assignments: h.assignAll(c)}, h.synced)
 	default:
 		if c.leads && c.seen != h.metadata() {
 			c.next = "join"
 			return
 		}
-		h.ask(c, Heartbeat{Caller: caller, Group: historyGroup, Member: c.id, Generation: c.generation}, h.beaten)
+		h.ask(c, Heartbeat{Caller: caller, Group: historyGroup, Member: c.id, InstanceID: c.instance, Generation: c.generation}, h.beaten)
 	}
 }
 
@@ -142,7 +148,7 @@ func (h *history) joinOf(c *mate, caller Caller) Join {
 		c.held = nil
 	}
 	return Join{
-		Caller: caller, Group: historyGroup, Member: c.id, ProtocolType: "consumer", Session: 10 * time.Second, Rebalance: 30 * time.Second,
+		Caller: caller, Group: historyGroup, Member: c.id, InstanceID: c.instance, ProtocolType: "consumer", Session: 10 * time.Second, Rebalance: 30 * time.Second,
 		NeedsKnownID: true, Protocols: []record.Protocol{{Name: name, Metadata: sub.AppendTo(nil)}},
 	}
 }
@@ -155,6 +161,12 @@ func (c *mate) lost(err error) {
 	}
 }
 
+// fenced is the end of a member whose instance id is another's.
+func (h *history) fenced(c *mate) {
+	c.crashed = true
+	h.mates = slices.DeleteFunc(h.mates, func(o *mate) bool { return o == c })
+}
+
 func (h *history) joined(c *mate, result any) {
 	r := result.(JoinResult)
 	switch {
@@ -165,6 +177,8 @@ func (h *history) joined(c *mate, result any) {
 	case errors.Is(r.Err, kerr.RebalanceInProgress):
 	case errors.Is(r.Err, kerr.UnknownMemberID):
 		c.lost(r.Err)
+	case errors.Is(r.Err, kerr.FencedInstanceID):
+		h.fenced(c)
 	default:
 		h.t.Fatalf("join of %q: %v", c.id, r.Err)
 	}
@@ -179,6 +193,8 @@ func (h *history) synced(c *mate, result any) {
 		c.next = "join"
 	case errors.Is(r.Err, kerr.UnknownMemberID), errors.Is(r.Err, kerr.IllegalGeneration):
 		c.lost(r.Err)
+	case errors.Is(r.Err, kerr.FencedInstanceID):
+		h.fenced(c)
 	default:
 		h.t.Fatalf("sync of %q: %v", c.id, r.Err)
 	}
@@ -217,6 +233,8 @@ func (h *history) beaten(c *mate, result any) {
 		c.next = "join"
 	case errors.Is(err, kerr.UnknownMemberID), errors.Is(err, kerr.IllegalGeneration):
 		c.lost(err)
+	case errors.Is(err, kerr.FencedInstanceID):
+		h.fenced(c)
 	default:
 		h.t.Fatalf("heartbeat of %q: %v", c.id, err)
 	}
