@@ -46,7 +46,6 @@ func (s *Server) groupOptions() group.Options {
 			Heartbeat:    c.Millis("group.consumer.heartbeat.interval.ms"),
 			MinHeartbeat: c.Millis("group.consumer.min.heartbeat.interval.ms"), MaxHeartbeat: c.Millis("group.consumer.max.heartbeat.interval.ms"),
 			MaxSize: c.Int("group.consumer.max.size"), Assignors: c.ConsumerAssignors(),
-			RegexRefresh:          c.Millis("group.consumer.regex.refresh.interval.ms"),
 			AssignmentInterval:    c.Millis("group.consumer.assignment.interval.ms"),
 			MinAssignmentInterval: c.Millis("group.consumer.min.assignment.interval.ms"),
 			MaxAssignmentInterval: c.Millis("group.consumer.max.assignment.interval.ms"),

@@ -38,7 +38,7 @@ var groupSettings = []Setting{
 	group("group.consumer.min.assignment.interval.ms", Int, "0", atLeast(0), "The shortest such time."),
 	group("group.consumer.max.assignment.interval.ms", Int, "15000", atLeast(0), "The longest such time."),
 	group("group.consumer.migration.policy", String, "bidirectional", migrationPolicy, "Whether classic groups and consumer groups with members turn into each other."),
-	group("group.consumer.regex.refresh.interval.ms", Int, "600000", atLeast(10000), "How often a pattern subscription is matched again."),
+	group("group.consumer.regex.refresh.interval.ms", Int, "600000", atLeast(10000), "No effect: a pattern subscription follows every change of the topics at once."),
 	idle("group.consumer.assignor.offload.enable", Boolean, "true", check{}, noCoordinatorThreads, "Whether assignors run in threads of their own."),
 	share("group.share.session.timeout.ms", Int, "45000", atLeast(1), "The session of a share group's member."),
 	share("group.share.min.session.timeout.ms", Int, "45000", atLeast(1), "The shortest such session."),

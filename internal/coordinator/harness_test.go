@@ -122,7 +122,7 @@ func (s setup) options(b *broker.Broker, changes <-chan struct{}) Options {
 			Consumer: group.ConsumerOptions{
 				Session: 45 * time.Second, MinSession: time.Second, MaxSession: time.Hour,
 				Heartbeat: 5 * time.Second, MinHeartbeat: time.Second, MaxHeartbeat: time.Minute,
-				MaxSize: math.MaxInt32, Assignors: []string{"uniform", "range"}, RegexRefresh: 10 * time.Minute, Upgrade: true, Downgrade: true,
+				MaxSize: math.MaxInt32, Assignors: []string{"uniform", "range"}, Upgrade: true, Downgrade: true,
 			},
 		},
 	}

@@ -110,7 +110,8 @@ func (ch *Change) replace(old *Member, id string) *Member {
 		ch.old = old
 		return &next
 	}
-	ch.remove(old)
+	ch.gone = append(ch.gone, old)
+	ch.emitRemoval(old)
 	ch.target[id], ch.target[old.ID] = ch.g.target[old.ID], nil
 	return &next
 }

@@ -36,19 +36,22 @@ func (g *Group) Away(m *Member) record.CurrentAssignment {
 }
 
 // Fence removes members, and gives the group its next epoch (GroupMetadataManager.consumerGroupFenceMembers).
+//
+// The epoch is first: if what is written ends within the records, and it can, if they do not fit one batch, there is an epoch without an assignment,
+// which is computed then, and not an assignment of members that are gone.
 func (ch *Change) Fence(reason, detail string, members ...*Member) {
-	for _, m := range members {
-		ch.remove(m)
-	}
+	ch.gone = members
 	ch.refresh(true, reason, detail)
+	for _, m := range members {
+		ch.emitRemoval(m)
+	}
 	if len(members) == len(ch.g.members) { // there is nobody to compute an assignment for
 		ch.emitTargetEpoch(0) // nor is there a time that the next one has to wait for
 	}
 }
 
-// remove emits the tombstones of a member; their order matters to Kafka.
-func (ch *Change) remove(m *Member) {
-	ch.gone = append(ch.gone, m)
+// emitRemoval emits the tombstones of a member; their order matters to Kafka.
+func (ch *Change) emitRemoval(m *Member) {
 	ch.emit(record.CurrentAssignment{Group: ch.g.ID, Member: m.ID})
 	ch.emit(record.TargetAssignment{Group: ch.g.ID, Member: m.ID})
 	ch.emit(record.ConsumerMember{Group: ch.g.ID, Member: m.ID})

@@ -93,6 +93,9 @@ func (m *Machine) consumerStay(now time.Time, in ConsumerHeartbeat) (result Cons
 		return result, err
 	}
 	if upgrade != nil {
+		if m.tooLarge(ch.Records) {
+			return result, fmt.Errorf("group %q is too large to become a next-generation group in one step: %w", in.Group, kerr.GroupIDNotFound)
+		}
 		m.finishUpgrade(now, upgrade)
 	}
 	m.take(in.Group, ch)

@@ -80,7 +80,7 @@ func (m *Machine) downgraded(now time.Time, g *group, members []*consumer.Member
 	for _, mem := range c.order {
 		mem.assignment = m.index.Assignment(from.Member(mem.id).Assigned, mem.metadata(c.protocol))
 	}
-	if r := c.record(g.id).Record(); m.opts.RecordMax > 0 && len(r.Key)+len(r.Value) > m.opts.RecordMax {
+	if m.tooLarge(append(from.Tombstones(), c.record(g.id).Record())) {
 		return nil
 	}
 	return c

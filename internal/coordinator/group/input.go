@@ -94,7 +94,6 @@ type ConsumerOptions struct {
 	Heartbeat, MinHeartbeat, MaxHeartbeat        time.Duration // group.consumer.heartbeat.interval.ms and its bounds
 	MaxSize                                      int           // group.consumer.max.size
 	Assignors                                    []string      // group.consumer.assignors
-	RegexRefresh                                 time.Duration // group.consumer.regex.refresh.interval.ms
 	AssignmentInterval                           time.Duration // group.consumer.assignment.interval.ms, and its bounds
 	MinAssignmentInterval, MaxAssignmentInterval time.Duration
 	Upgrade, Downgrade                           bool // group.consumer.migration.policy

@@ -131,11 +131,20 @@ func (m *Machine) takeDue(now time.Time) (lapsed []timer) {
 
 // full reports whether the Step's records leave less than half of a batch.
 func (m *Machine) full() bool {
-	size := 0
-	for _, r := range m.out.Records {
+	return m.opts.RecordMax > 0 && sizeOf(m.out.Records) > m.opts.RecordMax/2
+}
+
+// tooLarge reports whether records do not fit one batch, so that a crash could leave a part of them.
+func (m *Machine) tooLarge(records []record.Record) bool {
+	return m.opts.RecordMax > 0 && sizeOf(records) > m.opts.RecordMax
+}
+
+// sizeOf is no less than what records take in a batch, in bytes.
+func sizeOf(records []record.Record) (size int) {
+	for _, r := range records {
 		size += len(r.Key) + len(r.Value) + recordCost
 	}
-	return m.opts.RecordMax > 0 && size > m.opts.RecordMax/2
+	return size
 }
 
 // loaded begins sessions and the search for old offsets.

@@ -74,7 +74,7 @@ func newScript(t *testing.T) *script {
 		Consumer: ConsumerOptions{
 			Session: 45 * time.Second, MinSession: 45 * time.Second, MaxSession: time.Minute,
 			Heartbeat: 5 * time.Second, MinHeartbeat: 5 * time.Second, MaxHeartbeat: 15 * time.Second,
-			MaxSize: 1000, Assignors: []string{"uniform", "range"}, RegexRefresh: 10 * time.Minute, Upgrade: true, Downgrade: true,
+			MaxSize: 1000, Assignors: []string{"uniform", "range"}, Upgrade: true, Downgrade: true,
 		},
 	}
 	return sc
