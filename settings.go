@@ -50,13 +50,15 @@ func (v topicValidator) Validate(overrides map[string]string) error {
 // schema is the meta.ConfigSchema.
 type schema struct{ *settings }
 
-// Validate checks a resource's configs. It must be pure, so a topic is checked against the settings of the start.
+// Validate checks a resource's configs. It must be pure, so topics and groups are checked against the settings of the start.
 func (s schema) Validate(r meta.Resource, configs map[string]string) error {
 	switch r.Type {
 	case meta.ResourceTopic:
 		return s.static.Validate(configs)
 	case meta.ResourceBroker:
 		return config.ValidateDynamic(configs)
+	case meta.ResourceGroup:
+		return setting.CheckGroupTogether(entries(s.static.DescribeBroker()), configs)
 	default:
 		return nil
 	}

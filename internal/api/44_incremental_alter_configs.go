@@ -24,7 +24,7 @@ import (
 // **Differences from Apache Kafka**
 //
 // Kafka takes broker keys that nobody knows, and answers an unknown operation on a topic with UNKNOWN_SERVER_ERROR. There is one logger,
-// root.
+// root. Of configs of share and streams groups, which do not exist yet, no more than the type and the bounds are checked.
 //
 // **Versions**
 //

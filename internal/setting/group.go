@@ -20,6 +20,7 @@ type groupSetting struct {
 // groupSettings are the configs of groups, by name. They are kept and shown before there are groups.
 var groupSettings = [...]groupSetting{
 	{"consumer.assignment.interval.ms", "group.consumer.assignment.interval.ms", kmsg.ConfigTypeInt, "1000", "The least time between two assignments of a consumer group, in ms."},
+	{"consumer.assignor.offload.enable", "group.consumer.assignor.offload.enable", kmsg.ConfigTypeBoolean, "true", "Whether assignors run in threads of their own: no effect here, the coordinator has none."},
 	{"consumer.heartbeat.interval.ms", "group.consumer.heartbeat.interval.ms", kmsg.ConfigTypeInt, "5000", "How often a consumer group's members are heard, in ms."},
 	{"consumer.session.timeout.ms", "group.consumer.session.timeout.ms", kmsg.ConfigTypeInt, "45000", "How long a consumer group's member may be silent, in ms."},
 	{"errors.deadletterqueue.copy.record.enable", "errors.deadletterqueue.copy.record.enable", kmsg.ConfigTypeBoolean, "false", "Whether a share group's dead letters hold the record."},
@@ -105,6 +106,30 @@ func (s *groupSetting) outside(brokers []Entry, value string) string {
 		return fmt.Sprintf("at most %d (%s)", high, name)
 	}
 	return ""
+}
+
+// CheckGroupTogether says why a group may not have all of these configs, INVALID_CONFIG: a session has to outlast the interval between two
+// heartbeats, where one of both is set (Kafka's GroupConfig.validateSessionExceedsHeartbeat).
+func CheckGroupTogether(brokers []Entry, configs map[string]string) error {
+	for _, kind := range []string{"consumer", "share", "streams"} {
+		session, heartbeat := kind+".session.timeout.ms", kind+".heartbeat.interval.ms"
+		_, one := configs[session]
+		_, other := configs[heartbeat]
+		if !one && !other {
+			continue
+		}
+		all := Group(brokers, configs)
+		s, h := Find(all, session), Find(all, heartbeat)
+		if s == nil || h == nil {
+			continue
+		}
+		long, err := strconv.ParseInt(strings.TrimSpace(*s.Value), 10, 32)
+		short, err2 := strconv.ParseInt(strings.TrimSpace(*h.Value), 10, 32)
+		if err == nil && err2 == nil && long <= short {
+			return fmt.Errorf("%s is %d, expected more than the %d of %s: %w", session, long, short, heartbeat, kerr.InvalidConfig)
+		}
+	}
+	return nil
 }
 
 func groupSettingNamed(name string) *groupSetting {

@@ -44,7 +44,7 @@ func TestLists(t *testing.T) {
 		entries []setting.Entry
 		size    int
 	}{
-		"groups":         {setting.Group(nil, nil), 21},
+		"groups":         {setting.Group(nil, nil), 22},
 		"client metrics": {setting.ClientMetrics(nil), 3},
 	} {
 		if len(c.entries) != c.size {
@@ -93,6 +93,33 @@ func TestGroup(t *testing.T) {
 	}
 	if len(brokers[0].Synonyms) != 1 {
 		t.Error("the broker's entry was changed")
+	}
+}
+
+// TestGroupTogether: the session of a group's members outlasts the interval between their heartbeats.
+func TestGroupTogether(t *testing.T) {
+	t.Parallel()
+	const session, heartbeat = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
+	brokers := []setting.Entry{{Name: "group.consumer.heartbeat.interval.ms", Value: new("7000")}}
+	for _, c := range []struct {
+		brokers []setting.Entry
+		configs map[string]string
+		good    bool
+	}{
+		{nil, nil, true},
+		{nil, map[string]string{session: "5001"}, true},
+		{nil, map[string]string{session: "5000"}, false},
+		{brokers, map[string]string{session: "7000"}, false},
+		{brokers, map[string]string{session: " 7000 ", heartbeat: " 6999 "}, true},
+		{nil, map[string]string{heartbeat: "44999"}, true},
+		{nil, map[string]string{heartbeat: "45000"}, false},
+		{nil, map[string]string{"share.session.timeout.ms": "1"}, false},
+		{nil, map[string]string{"streams.heartbeat.interval.ms": "45000"}, false},
+	} {
+		err := setting.CheckGroupTogether(c.brokers, c.configs)
+		if c.good && err != nil || !c.good && (!errors.Is(err, kerr.InvalidConfig) || !strings.Contains(err.Error(), "session.timeout.ms")) {
+			t.Errorf("%v beside %v: %v", c.configs, c.brokers, err)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package groupapi
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -26,7 +27,7 @@ import (
 //
 // **Differences from Apache Kafka**
 //
-// Version 0 meant ZooKeeper; here its offsets are kept like all others.
+// Version 0 meant ZooKeeper; here its offsets are kept like all others. A leader epoch below -1 is none; Kafka keeps it.
 //
 // **Versions**
 //
@@ -39,6 +40,7 @@ func (f *family) offsetCommit(a *api.API, req *api.Request, m *kmsg.OffsetCommit
 		Caller: f.caller(req), Group: m.Group, Member: m.MemberID, InstanceID: m.InstanceID, Epoch: m.Generation,
 		Version: m.Version, Retention: m.RetentionTimeMillis,
 	}
+	m.Topics = slices.DeleteFunc(m.Topics, func(t kmsg.OffsetCommitRequestTopic) bool { return len(t.Partitions) == 0 })
 	var good, size int
 	in.Topics, good, size = commitTopics(a.Image(), m)
 	if good == 0 {

@@ -182,7 +182,7 @@ func (w *fetched) answer(q *api.Asked, image *meta.Image, r group.FetchResult) k
 	for i := range topics {
 		from := &topics[i]
 		rt := kmsg.NewOffsetFetchResponseGroupTopic()
-		if rt.Topic, rt.TopicID = from.Topic, from.ID; q.Version() >= 10 && from.ID == (topic.ID{}) {
+		if rt.Topic, rt.TopicID = from.Topic, from.ID; q.Version() >= 10 && from.ID == (topic.ID{}) && from.Topic != "" {
 			t := image.Topic(from.Topic)
 			if t == nil {
 				continue // it cannot be named, as in Kafka

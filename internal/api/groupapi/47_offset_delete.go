@@ -2,6 +2,7 @@ package groupapi
 
 import (
 	"context"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -29,6 +30,7 @@ import (
 //	v0 KIP-496
 
 func (f *family) offsetDelete(ctx context.Context, a *api.API, req *api.Request, m *kmsg.OffsetDeleteRequest) kmsg.Response {
+	m.Topics = slices.DeleteFunc(m.Topics, func(t kmsg.OffsetDeleteRequestTopic) bool { return len(t.Partitions) == 0 })
 	image := a.Image()
 	in := group.DeleteOffsets{Caller: f.caller(req), Group: m.Group}
 	for i := range m.Topics {

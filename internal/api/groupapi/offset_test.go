@@ -91,8 +91,7 @@ func TestOffsetCommitNothing(t *testing.T) {
 		if resp.Topics[0].Partitions[0].Partition != 3 || resp.Topics[0].Partitions[0].ErrorCode == 0 || n.fake.last() != nil {
 			t.Errorf("v%d: %+v", v, resp)
 		}
-		m := commitRequest("none")
-		m.Topics = nil
+		m := commitRequest("none") // a topic without partitions is not there, as in Kafka
 		if resp = ask[*kmsg.OffsetCommitResponse](n, v, m); len(resp.Topics) != 0 || n.fake.last() != nil {
 			t.Errorf("v%d: %+v", v, resp)
 		}
@@ -260,16 +259,20 @@ func TestOffsetFetchMany(t *testing.T) {
 	}
 	m := fetchRequest(10, id, 0)
 	m.Groups[0].Topics[0].TopicID = topic.ID{9}
+	m.Groups[0].Topics = append(m.Groups[0].Topics, m.Groups[0].Topics[0])
+	m.Groups[0].Topics[1].TopicID = topic.ID{} // of no topic
 	for _, name := range []string{"h", "h", "last"} {
 		g := kmsg.NewOffsetFetchRequestGroup()
 		g.Group = name
 		m.Groups = append(m.Groups, g)
 	}
 	resp := ask[*kmsg.OffsetFetchResponse](n, 10, m)
-	if len(resp.Groups) != 4 || len(resp.Groups[0].Topics) != 1 || resp.Groups[0].Topics[0].TopicID != (topic.ID{9}) {
+	if len(resp.Groups) != 4 || len(resp.Groups[0].Topics) != 2 || resp.Groups[0].Topics[0].TopicID != (topic.ID{9}) {
 		t.Fatalf("%+v", resp)
 	}
-	wantCode(t, "unknown id", resp.Groups[0].Topics[0].Partitions[0].ErrorCode, kerr.UnknownTopicID)
+	for _, rt := range resp.Groups[0].Topics {
+		wantCode(t, "unknown id", rt.Partitions[0].ErrorCode, kerr.UnknownTopicID)
+	}
 	for i, want := range []error{nil, nil, kerr.InvalidRequest, kerr.NotCoordinator} {
 		wantCode(t, m.Groups[i].Group, resp.Groups[i].ErrorCode, want)
 	}
