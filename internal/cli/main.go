@@ -56,16 +56,13 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if err == nil {
 		return exitDone
 	}
-	fmt.Fprintf(a.ErrOut, "ottla: %s\n", oneLine(session.InWords(err, a.Seeds())))
+	fmt.Fprintf(a.ErrOut, "ottla: %s\n", strings.TrimSpace(session.InWords(err, a.Seeds())))
 	if usage := (session.UsageError{}); errors.As(err, &usage) {
 		fmt.Fprintf(a.ErrOut, "see: %s --help\n", cmd.CommandPath())
 		return exitUsage
 	}
 	return exitFailed
 }
-
-// oneLine folds joined errors into a line each, without blank lines.
-func oneLine(text string) string { return strings.TrimSpace(text) }
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{

@@ -115,7 +115,7 @@ func (a *commands) consume(ctx context.Context, names []string, f consumeFlags) 
 			left++
 		}
 	}
-	if left == 0 || f.count < 0 {
+	if left == 0 {
 		return nil // nothing there that is asked for
 	}
 	opts := []kgo.Opt{

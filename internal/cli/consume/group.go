@@ -36,6 +36,9 @@ func (a *commands) groupList() *cobra.Command {
 		Use: "list", Aliases: []string{"ls"}, Short: "list the groups", Args: cobra.NoArgs,
 		Example: "  ottla group list --state stable,empty --type consumer",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := errors.Join(oneOf("--state", states, groupStates), oneOf("--type", types, groupTypes)); err != nil {
+				return session.UsageError{Err: err}
+			}
 			return a.Admin(cmd.Context(), func(ctx context.Context, admin *kadm.Client) error {
 				groups, err := admin.ListGroupsByType(ctx, types, states...)
 				if err != nil {
@@ -52,9 +55,27 @@ func (a *commands) groupList() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringSliceVar(&states, "state", nil, "only groups in these states: empty, stable, dead, assigning, reconciling, ...")
-	cmd.Flags().StringSliceVar(&types, "type", nil, "only groups of these types: classic, consumer, ...")
+	cmd.Flags().StringSliceVar(&states, "state", nil, "only groups in these states: "+strings.Join(groupStates, ", "))
+	cmd.Flags().StringSliceVar(&types, "type", nil, "only groups of these types: "+strings.Join(groupTypes, ", "))
+	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(groupStates, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(groupTypes, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// What groups are listed by; a broker answers a word that it does not know with no groups.
+var (
+	groupStates = []string{"empty", "stable", "dead", "preparingrebalance", "completingrebalance", "assigning", "reconciling", "notready"}
+	groupTypes  = []string{"classic", "consumer", "share", "streams"}
+)
+
+// oneOf checks a flag's words, in whatever case.
+func oneOf(flag string, given, known []string) error {
+	for _, word := range given {
+		if !slices.Contains(known, strings.ToLower(word)) {
+			return fmt.Errorf("%s %s: must be of %s", flag, word, strings.Join(known, ", "))
+		}
+	}
+	return nil
 }
 
 // The types of groups that the commands know.

@@ -79,6 +79,11 @@ func (a *commands) deleteOffsets(ctx context.Context, admin *kadm.Client, name s
 		if len(partitions) == 0 {
 			return fmt.Errorf("group %s has no offsets in topic %s; `ottla group describe %s` shows what it has", name, topic, name)
 		}
+		for _, p := range partitions {
+			if _, ok := committed[topic][p]; !ok {
+				return fmt.Errorf("group %s has no offset in partition %d of %s; `ottla group describe %s` shows what it has", name, p, topic, name)
+			}
+		}
 		set.Add(topic, partitions...)
 	}
 	responses, err := admin.DeleteOffsets(ctx, name, set)

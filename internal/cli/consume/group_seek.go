@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 
@@ -42,6 +43,9 @@ Offsets are kept within the log. --dry-run first shows what would be.
   ottla group seek billing --to current --export > offsets.csv
   ottla group seek billing --file offsets.csv`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := seekOne(cmd.Flags()); err != nil {
+				return err
+			}
 			want, err := a.target(f, cmd.Flags().Changed("shift"), args[0])
 			if err != nil {
 				return err
@@ -64,9 +68,24 @@ Offsets are kept within the log. --dry-run first shows what would be.
 	flags.StringVar(&f.file, "file", "", "move to the offsets of a CSV `FILE`; - is stdin")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would be, and change nothing")
 	flags.BoolVar(&f.export, "export", false, "write what would be as CSV, and change nothing")
-	cmd.MarkFlagsMutuallyExclusive("to", "shift", "file")
-	cmd.MarkFlagsOneRequired("to", "shift", "file")
 	return cmd
+}
+
+// seekOne checks that one flag says where to go to.
+func seekOne(flags *pflag.FlagSet) error {
+	var given []string
+	for _, name := range []string{"to", "shift", "file"} {
+		if flags.Changed(name) {
+			given = append(given, "--"+name)
+		}
+	}
+	switch len(given) {
+	case 0:
+		return session.Usagef("where to is missing; give --to, --shift or --file")
+	case 1:
+		return nil
+	}
+	return session.Usagef("%s do not go together; give one of them", strings.Join(given, " and "))
 }
 
 // target is where a seek goes to: an offset of each partition that is in file, so many records from where it is, or a place.

@@ -40,6 +40,9 @@ func (f *groupFlags) add(cmd *cobra.Command) {
 
 // check finds flags that do not go together.
 func (f *consumeFlags) check(cmd *cobra.Command) error {
+	if cmd.Flags().Changed("count") && f.count < 1 {
+		return session.Usagef("--count %d: must be at least 1", f.count)
+	}
 	if f.group.name == "" {
 		for _, flag := range []string{"commit", "instance", "protocol", "assignor"} {
 			if cmd.Flags().Changed(flag) {
@@ -143,7 +146,7 @@ func (a *commands) consumeGroup(ctx context.Context, names []string, f consumeFl
 	if err != nil {
 		return err
 	}
-	if err := a.Admin(ctx, func(ctx context.Context, admin *kadm.Client) error { return c.prepare(ctx, admin, names) }); err != nil || f.count < 0 {
+	if err := a.Admin(ctx, func(ctx context.Context, admin *kadm.Client) error { return c.prepare(ctx, admin, names) }); err != nil {
 		return err
 	}
 	reset := startAt(c.from)

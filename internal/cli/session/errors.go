@@ -43,6 +43,7 @@ func (e *brokerError) Unwrap() error { return e.code }
 // hints say what to do about a code.
 var hints = map[*kerr.Error]string{
 	kerr.UnknownTopicOrPartition:   "there is no such topic or partition; `ottla topic list` shows what there is, `ottla topic create NAME` makes one",
+	kerr.InvalidTopicException:     "no topic can be called so: a name has up to 249 letters, digits, ., _ and -",
 	kerr.TopicAlreadyExists:        "--if-not-exists makes that no error",
 	kerr.OffsetOutOfRange:          "the offset is outside of the log; `ottla topic describe NAME` shows its range",
 	kerr.MessageTooLarge:           "the batch is larger than the topic's max.message.bytes; raise it: `ottla config set topic NAME max.message.bytes=BYTES`",
@@ -61,8 +62,15 @@ var hints = map[*kerr.Error]string{
 	kerr.TopicDeletionDisabled:     "the broker has delete.topic.enable=false",
 }
 
-// InWords is err as a line for a person, with what to do.
+// InWords is err as a line for a person, with what to do; errors that were joined are a line each.
 func InWords(err error, seeds string) string {
+	if all := joined(err); len(all) > 0 {
+		lines := make([]string, len(all))
+		for i, one := range all {
+			lines[i] = InWords(one, seeds)
+		}
+		return strings.Join(lines, "\n")
+	}
 	var parts *kadm.ShardErrors
 	if errors.As(err, &parts) && len(parts.Errs) > 0 {
 		return InWords(parts.Errs[0].Err, seeds) // the others are mostly the same
@@ -91,6 +99,15 @@ func InWords(err error, seeds string) string {
 		return fmt.Sprintf("no answer from %s in time; is it an Ottla or Kafka broker? --timeout waits longer", seeds)
 	}
 	return err.Error()
+}
+
+// joined are the errors that errors.Join made err of.
+func joined(err error) []error {
+	all, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // what is wrapped has words around it, which are told too
+	if !ok || errors.Is(err, context.Canceled) || err.Error() != errors.Join(all.Unwrap()...).Error() {
+		return nil
+	}
+	return all.Unwrap()
 }
 
 // NoPartition says that a topic has n partitions, and not this one.

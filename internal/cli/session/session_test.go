@@ -68,6 +68,12 @@ func TestInWords(t *testing.T) {
 		{TopicError("t", kerr.InvalidConfig, "x=1: must be 2"), "topic t: x=1: must be 2 (INVALID_CONFIG)"},
 		{TopicError("t", kerr.TopicDeletionDisabled, "no"), "topic t: no (TOPIC_DELETION_DISABLED); the broker has delete.topic.enable=false"},
 		{fmt.Errorf("x: %w", &net.OpError{Op: "dial", Err: errors.New("refused")}), "no broker at h:1: refused; start one with `ottla start`, or name another with -b HOST:PORT"},
+		{
+			errors.Join(nil, errors.Join(TopicError("a", kerr.TopicDeletionDisabled, ""), TopicError("b", kerr.UnstableOffsetCommit, ""))),
+			"topic a: the broker has delete.topic.enable=false\ntopic b: " + kerr.UnstableOffsetCommit.Error(),
+		},
+		{TopicError("t", kerr.TopicDeletionDisabled, kerr.TopicDeletionDisabled.Error()), "topic t: the broker has delete.topic.enable=false"},
+		{fmt.Errorf("both: %w, %w", errors.New("one"), errors.New("other")), "both: one, other"},
 		{&net.DNSError{Name: "h"}, "no broker at h:1: the name h is not known; name another with -b HOST:PORT"},
 	} {
 		if got := InWords(tt.err, "h:1"); got != tt.want {
