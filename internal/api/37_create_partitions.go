@@ -17,11 +17,11 @@ import (
 // nothing done.
 //
 // Per topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS (not more than there are), INVALID_REPLICA_ASSIGNMENT,
-// INVALID_REPLICATION_FACTOR, INVALID_REQUEST (named twice, answered once), POLICY_VIOLATION (too many in one request), REQUEST_TIMED_OUT.
+// INVALID_REPLICATION_FACTOR, INVALID_REQUEST (named twice), INVALID_TOPIC_EXCEPTION (internal), POLICY_VIOLATION (too many), REQUEST_TIMED_OUT.
 //
 // **Differences from Apache Kafka**
 //
-// A timeout of 0 or less is no limit; Kafka times out at once.
+// A timeout of 0 or less is no limit; Kafka times out at once. Kafka grows internal topics, and then looks for groups' offsets where they are not.
 //
 // **Versions**
 //

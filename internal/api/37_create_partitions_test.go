@@ -47,6 +47,7 @@ func TestCreatePartitionsRefused(t *testing.T) {
 	n := newAdminNode(t, nil, nil)
 	n.create("a", 2)
 	n.create("b", 2)
+	n.create("__consumer_offsets", 2)
 	for _, c := range []struct {
 		what  string
 		topic kmsg.CreatePartitionsRequestTopic
@@ -61,6 +62,7 @@ func TestCreatePartitionsRefused(t *testing.T) {
 		{"broker twice", more("a", 3, []int32{1, 1}), "INVALID_REPLICA_ASSIGNMENT"},
 		{"no broker", more("a", 3, []int32{}), "INVALID_REPLICA_ASSIGNMENT"},
 		{"no name", more("", 3), "UNKNOWN_TOPIC_OR_PARTITION"},
+		{"where groups are", more("__consumer_offsets", 3), "INVALID_TOPIC_EXCEPTION"},
 	} {
 		got := grow(n, 3, false, c.topic)[0]
 		wantCode(t, c.what, got.ErrorCode, c.code)

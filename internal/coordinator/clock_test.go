@@ -3,10 +3,12 @@ package coordinator
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -278,6 +280,52 @@ func TestFailedLoadIsRetried(t *testing.T) {
 		synctest.Wait()
 		if got, err := n.committed(t, "a", "orders"); got != 7 || err != nil {
 			t.Errorf("when it can be read again: %d, %v", got, err)
+		}
+	})
+}
+
+// TestReloadsPause: while the disk is full, a shard whose groups cannot be written is loaded about once a second, however often clients try. When there is
+// room again, they are served.
+func TestReloadsPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var full atomic.Bool
+		var told lines
+		n := setup{log: told.logger()}.bring(t, vfs.Faulty(vfs.NewMem(), func(op vfs.Op) error {
+			if full.Load() && op.Kind == vfs.OpWrite {
+				return fmt.Errorf("write: %w", syscall.ENOSPC)
+			}
+			return nil
+		}))
+		n.topicOf(t, "orders")
+		n.serve(t, "g")
+		if err := n.commit(t, "g", "orders", 7); err != nil {
+			t.Fatal(err)
+		}
+		join := func() error {
+			r := n.join(t, "g", "", time.Minute, time.Minute)
+			if r.Err != nil {
+				return r.Err
+			}
+			return n.groups.Ask("g", n.syncing("g", r.Member, r.Generation, r.Member)).Wait(t.Context()).(group.SyncResult).Err
+		}
+		full.Store(true)
+		for range 1000 {
+			if err := join(); !passing(err) {
+				t.Fatal(err)
+			}
+			if got, err := n.committed(t, "g", "orders"); got != 7 && !passing(err) {
+				t.Fatal(got, err)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if found := told.with("loaded again"); len(found) < 5 || len(found) > 11 {
+			t.Errorf("in 10 s it was loaded %d times", len(found))
+		}
+		full.Store(false)
+		time.Sleep(reloadPause)
+		synctest.Wait()
+		if err := join(); err != nil {
+			t.Error(err)
 		}
 	})
 }

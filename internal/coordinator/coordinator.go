@@ -99,10 +99,16 @@ func (c *Coordinator) Ask(groupID string, in group.Input) *Call {
 	return call
 }
 
-// AskAll asks every shard here; input makes the input for each (List).
+// AskAll asks every shard here; input makes the input for each (List). While there is no __consumer_offsets, that is none; but a coordinator that
+// is closed does not know what groups there are.
 func (c *Coordinator) AskAll(input func() group.Input) []*Call {
 	t := c.table.Load()
 	if t == nil {
+		if c.closed() {
+			call := newCall(input())
+			call.fail(kerr.NotCoordinator)
+			return []*Call{call}
+		}
 		return nil
 	}
 	calls := make([]*Call, len(t.shards))

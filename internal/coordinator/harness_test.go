@@ -209,10 +209,15 @@ func (n *node) shard(groupID string) *shard { return n.groups.shardOf(groupID) }
 // reload has the shard of a group thrown away and loaded again, as after a failed append.
 func (n *node) reload(groupID string) {
 	s := n.shard(groupID)
+	if s == nil {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.mu.served = time.Time{}
-	s.reloadLocked(errors.New("test"))
+	if s.mu.state == active {
+		s.mu.served = time.Time{}
+		s.reloadLocked(errors.New("test"))
+	}
 }
 
 // dirOf is the directory of the partition that a group is in.

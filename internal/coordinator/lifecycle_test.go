@@ -420,3 +420,53 @@ func TestSmallBatches(t *testing.T) {
 		t.Errorf("it was loaded again: %q", found)
 	}
 }
+
+// TestOffsetsTopicOfAnotherSize: it is not given more partitions, in which nobody would find the groups that are there. Made again with another
+// number, it has none of them, wherever they are now; who waits looks there.
+func TestOffsetsTopicOfAnotherSize(t *testing.T) {
+	t.Parallel()
+	files := vfs.NewMem()
+	n := bring(t, files)
+	n.topicOf(t, "orders")
+	ids := make([]string, 20)
+	for i := range ids {
+		ids[i] = fmt.Sprint("g", i)
+		n.serve(t, ids[i])
+		if err := n.commit(t, ids[i], "orders", batch.Offset(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.join(t, "g0", "", time.Hour, time.Hour)
+	parked := n.groups.Ask("g0", n.joining("g0", "", time.Hour, time.Hour)) // until the other one joins again
+	results, err := n.broker.CreatePartitions(t.Context(), []meta.MorePartitions{{Topic: Topic, Count: 5}}, false)
+	if err != nil || !errors.Is(results[0].Err, kerr.InvalidTopicException) {
+		t.Errorf("more partitions: %v, %v", err, results)
+	}
+	for i, id := range ids {
+		if got := n.eventually(t, id, "orders"); got != batch.Offset(i) {
+			t.Errorf("%s: committed is %d, want %d", id, got, i)
+		}
+	}
+	n.deleteTopic(t, Topic)
+	n.topicWide(t, Topic, 5)
+	if r := parked.Wait(t.Context()).(group.JoinResult); !errors.Is(r.Err, kerr.NotCoordinator) {
+		t.Errorf("join: %v", r.Err)
+	}
+	for i, id := range ids {
+		n.serve(t, id)
+		if got := n.eventually(t, id, "orders"); got != -1 {
+			t.Errorf("%s: committed is %d", id, got)
+		}
+		if err := n.commit(t, id, "orders", batch.Offset(100+i)); err != nil {
+			t.Error(err)
+		}
+	}
+	n.stop()
+	n = bring(t, files)
+	for i, id := range ids {
+		n.serve(t, id)
+		if got := n.eventually(t, id, "orders"); got != batch.Offset(100+i) {
+			t.Errorf("%s: committed is %d, want %d", id, got, 100+i)
+		}
+	}
+}

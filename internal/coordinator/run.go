@@ -85,3 +85,9 @@ func (c *Coordinator) Close() {
 		}
 	}
 }
+
+func (c *Coordinator) closed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.mu.closed
+}

@@ -13,7 +13,8 @@ type MorePartitions struct {
 	Assignments [][]int32
 }
 
-// CreatePartitions grows topics; each succeeds or fails by itself (Kafka's ReplicationControlManager.createPartitions).
+// CreatePartitions grows topics; each succeeds or fails by itself (Kafka's ReplicationControlManager.createPartitions). Internal topics are not
+// grown: most groups and their offsets would not be found again.
 type CreatePartitions struct {
 	Topics       []MorePartitions
 	ValidateOnly bool
@@ -47,6 +48,10 @@ func (s *State) grow(m MorePartitions) ([]Record, error) {
 	t := s.topicNamed(m.Topic)
 	if t == nil {
 		return nil, &RefusalError{Code: kerr.UnknownTopicOrPartition}
+	}
+	if t.Internal {
+		return nil, refuse(kerr.InvalidTopicException,
+			"What topic %s has is found by hashes modulo the number of its partitions, which cannot be changed.", m.Topic)
 	}
 	have := int32(len(t.Partitions))
 	if have == 0 {
