@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/ottla-io/ottla/internal/cli/session"
@@ -17,19 +18,20 @@ import (
 )
 
 func (a *app) configCommand() *cobra.Command {
-	return group("config", "show and change settings of topics and brokers",
+	return group("config", "show and change settings of topics, groups and brokers",
 		a.configGet(), a.configSet(), a.configUnset(), a.configExplain())
 }
 
 // resource is what a setting belongs to.
 type resource struct {
 	topic  string
+	group  string
 	broker []int32 // of brokers: an id, or none for all
 }
 
-const resourceUse = "(topic NAME | broker ID | brokers)"
+const resourceUse = "(topic NAME | group NAME | broker ID | brokers)"
 
-// parseResource takes "topic NAME", "broker ID" or "brokers" from the front of args.
+// parseResource takes "topic NAME", "group NAME", "broker ID" or "brokers" from the front of args.
 func parseResource(args []string) (resource, []string, error) {
 	switch {
 	case args[0] == "brokers":
@@ -37,6 +39,11 @@ func parseResource(args []string) (resource, []string, error) {
 	case len(args) < 2:
 	case args[0] == "topic":
 		return resource{topic: args[1]}, args[2:], nil
+	case args[0] == "group":
+		if args[1] == "" {
+			return resource{}, nil, session.Usagef("the group's name is empty")
+		}
+		return resource{group: args[1]}, args[2:], nil
 	case args[0] == "broker":
 		id, err := strconv.ParseInt(args[1], 10, 32)
 		if err != nil {
@@ -44,20 +51,25 @@ func parseResource(args []string) (resource, []string, error) {
 		}
 		return resource{broker: []int32{int32(id)}}, args[2:], nil
 	}
-	return resource{}, nil, session.Usagef("must begin with topic NAME, broker ID or brokers")
+	return resource{}, nil, session.Usagef("must begin with topic NAME, group NAME, broker ID or brokers")
 }
 
 func (a *app) completeResource(keys func(string) string) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		switch {
 		case len(args) == 0:
-			return []string{"topic", "broker", "brokers"}, cobra.ShellCompDirectiveNoFileComp
+			return []string{"topic", "group", "broker", "brokers"}, cobra.ShellCompDirectiveNoFileComp
 		case len(args) == 1 && args[0] == "topic":
 			return a.CompleteTopics(cmd, nil, prefix)
+		case len(args) == 1 && args[0] == "group":
+			return a.CompleteGroups(cmd, nil, prefix)
 		case len(args) == 1 && args[0] == "broker":
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		names := config.Names(args[0] == "topic")
+		names := slices.Clone(groupKeys)
+		if args[0] != "group" {
+			names = config.Names(args[0] == "topic")
+		}
 		for i := range names {
 			names[i] = keys(names[i])
 		}
@@ -80,12 +92,21 @@ func (a *app) configGet() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use: "get " + resourceUse + " [KEY...]", Short: "show settings", Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completeResource(bare),
-		Long:    "Show the settings of a topic or a broker: those that were set somewhere, the named ones, or with --all all.",
+		Long:    "Show the settings of a topic, a group or a broker: those that were set somewhere, the named ones, or with --all all.",
 		Example: "  ottla config get topic orders\n  ottla config get topic orders retention.ms\n  ottla config get broker 1 --all",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, keys, err := parseResource(args)
 			if err != nil {
 				return err
+			}
+			if r.group != "" {
+				return a.withClient(cmd.Context(), func(ctx context.Context, client *kgo.Client) error {
+					configs, err := describeGroup(ctx, client, r.group)
+					if err != nil {
+						return err
+					}
+					return a.printConfigs(r, configs, keys, all)
+				})
 			}
 			return a.Admin(cmd.Context(), func(ctx context.Context, admin *kadm.Client) error {
 				configs, err := r.describe(ctx, admin)
@@ -143,6 +164,7 @@ var sources = map[kmsg.ConfigSource]string{
 	kmsg.ConfigSourceDynamicTopicConfig: "topic", kmsg.ConfigSourceDynamicBrokerConfig: "broker",
 	kmsg.ConfigSourceDynamicDefaultBrokerConfig: "brokers", kmsg.ConfigSourceStaticBrokerConfig: "start",
 	kmsg.ConfigSourceDefaultConfig: "default", kmsg.ConfigSourceDynamicBrokerLoggerConfig: "logger",
+	kmsg.ConfigSourceGroupConfig: "group",
 }
 
 func (a *app) printConfigs(r resource, configs []kadm.Config, keys []string, all bool) error {
@@ -162,7 +184,7 @@ func (a *app) printConfigs(r resource, configs []kadm.Config, keys []string, all
 	}
 	for _, key := range keys {
 		if !slices.ContainsFunc(rows, func(r configRow) bool { return r.Key == key }) {
-			return unknownKey(key)
+			return r.unknownKey(key)
 		}
 	}
 	if len(rows) == 0 && a.Output != "json" {
@@ -174,14 +196,14 @@ func (a *app) printConfigs(r resource, configs []kadm.Config, keys []string, all
 
 // nothingSet says that config get has nothing to show, and where to look.
 func (r resource) nothingSet() string {
-	if r.topic == "" && len(r.broker) == 0 {
+	if r.topic == "" && r.group == "" && len(r.broker) == 0 {
 		return "nothing is set for all brokers; `ottla config get broker ID --all` shows what a broker has"
 	}
 	return "all settings have their defaults; --all shows them"
 }
 
-func unknownKey(key string) error {
-	if near := config.Nearest(key, true); near != "" {
+func (r resource) unknownKey(key string) error {
+	if near := config.Nearest(key, true); near != "" && r.group == "" {
 		return fmt.Errorf("%s: no such setting here; did you mean %s?", key, near)
 	}
 	return fmt.Errorf("%s: no such setting here; --all lists them", key)
@@ -190,7 +212,7 @@ func unknownKey(key string) error {
 func (a *app) configSet() *cobra.Command {
 	return &cobra.Command{
 		Use: "set " + resourceUse + " KEY=VALUE...", Short: "change settings", Args: cobra.MinimumNArgs(2), ValidArgsFunction: a.completeResource(equals),
-		Example: "  ottla config set topic orders retention.ms=3600000\n  ottla config set brokers log.retention.ms=86400000",
+		Example: "  ottla config set topic orders retention.ms=3600000\n  ottla config set group billing consumer.session.timeout.ms=60000\n  ottla config set brokers log.retention.ms=86400000",
 		RunE:    a.altering(func(pairs []string) ([]kadm.AlterConfig, error) { return alterations(pairs, nil) }),
 	}
 }
@@ -225,6 +247,9 @@ func (a *app) alter(ctx context.Context, r resource, changes []kadm.AlterConfig)
 	}
 	if r.topic != "" {
 		return a.alterTopics(ctx, changes, r.topic)
+	}
+	if r.group != "" {
+		return a.alterGroup(ctx, r.group, changes)
 	}
 	return a.Admin(ctx, func(ctx context.Context, admin *kadm.Client) error {
 		responses, err := admin.AlterBrokerConfigs(ctx, changes, r.broker...)

@@ -30,6 +30,7 @@ A topic's setting stands above the broker's setting that it falls back to.
 	})
 	b.WriteString("\n## Topic\n\n")
 	writeTable(&b, TopicSettings(), func(*Setting) string { return "running" })
+	writeGroups(&b)
 	b.WriteString("\n## Accepted, and without effect\n\nThese may stand in a file; when one does, a line at start says why it does nothing.\n\n| setting | why |\n| --- | --- |\n")
 	for _, s := range Settings() {
 		if s.Ignored != "" {
@@ -37,6 +38,21 @@ A topic's setting stands above the broker's setting that it falls back to.
 		}
 	}
 	return b.String()
+}
+
+// writeGroups writes the settings of groups that do something: each is a setting of the broker without the first word of its name.
+func writeGroups(b *strings.Builder) {
+	b.WriteString("\n## Group\n\nA consumer group of the next generation (KIP-848) may have its own: `ottla config set group NAME KEY=VALUE`, before the group is " +
+		"there or while it runs. The settings of share groups and streams groups are kept and shown, and do nothing yet.\n\n" +
+		"| setting | type | allowed | falls back to | meaning |\n| --- | --- | --- | --- | --- |\n")
+	for _, s := range Settings() {
+		kind, bounded, _ := strings.Cut(s.Name, "consumer.min.")
+		own := brokerSettings[kind+"consumer."+bounded]
+		if kind != "group." || own == nil {
+			continue
+		}
+		fmt.Fprintf(b, "| `consumer.%s` | %s | from `%s` to `group.consumer.max.%s` | `%s` | %s |\n", bounded, own.Type, s.Name, bounded, own.Name, own.Doc)
+	}
 }
 
 func writeTable(b *strings.Builder, rows []*Setting, changes func(*Setting) string) {

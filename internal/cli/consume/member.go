@@ -292,11 +292,14 @@ func (c *groupConsumption) moved(topic string, partition int32, next int64) {
 
 // failed tells what went wrong with a fetch or with the group, and is an error if it will not get better by itself.
 func (c *groupConsumption) failed(e kgo.FetchError) error {
-	if session, ok := errors.AsType[*kgo.ErrGroupSession](e.Err); ok {
-		if hopeless(session.Err) {
-			return groupError(c.flags.group.name, session.Err, "")
+	if failure, ok := errors.AsType[*kgo.ErrGroupSession](e.Err); ok {
+		if hopeless(failure.Err) {
+			return groupError(c.flags.group.name, failure.Err, "")
 		}
-		c.tell("... the group's session ended: %v; trying again", session.Err)
+		if errors.Is(failure.Err, kerr.RebalanceInProgress) {
+			return nil // what comes of it is told
+		}
+		c.tell("... the group's session ended: %s; trying again", session.InWords(failure.Err, c.Seeds()))
 		return nil
 	}
 	return session.TopicError(e.Topic, fmt.Errorf("partition %d: %w", e.Partition, e.Err), "")

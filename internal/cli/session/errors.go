@@ -44,6 +44,7 @@ func (e *brokerError) Unwrap() error { return e.code }
 var hints = map[*kerr.Error]string{
 	kerr.UnknownTopicOrPartition:   "there is no such topic or partition; `ottla topic list` shows what there is, `ottla topic create NAME` makes one",
 	kerr.InvalidTopicException:     "no topic can be called so: a name has up to 249 letters, digits, ., _ and -",
+	kerr.UnknownTopicID:            "the topic was deleted",
 	kerr.TopicAlreadyExists:        "--if-not-exists makes that no error",
 	kerr.OffsetOutOfRange:          "the offset is outside of the log; `ottla topic describe NAME` shows its range",
 	kerr.MessageTooLarge:           "the batch is larger than the topic's max.message.bytes; raise it: `ottla config set topic NAME max.message.bytes=BYTES`",
@@ -103,7 +104,7 @@ func InWords(err error, seeds string) string {
 
 // joined are the errors that errors.Join made err of.
 func joined(err error) []error {
-	all, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // what is wrapped has words around it, which are told too
+	all, ok := err.(interface{ Unwrap() []error })
 	if !ok || errors.Is(err, context.Canceled) || err.Error() != errors.Join(all.Unwrap()...).Error() {
 		return nil
 	}
