@@ -126,11 +126,6 @@ func (h *crashHistory) crash(files *vfs.Mem) {
 	defer h.mu.Unlock()
 	seed := uint64(len(h.mu.clones))
 	opts := vfs.CrashOptions{Keep: int(seed%3) * 50, Rand: rand.New(rand.NewPCG(seed, 1))}
-	if h.rolls {
-		// Of two segments that are not synced, a crash may leave the second and not the first, and recovery cannot tell the hole from what
-		// compaction leaves.
-		opts.Keep = int(seed%2) * 100
-	}
 	h.mu.clones = append(h.mu.clones, crashed{files: files.CrashClone(opts), acked: len(h.mu.acked), asked: h.mu.steps})
 }
 

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+
 	"github.com/ottla-io/ottla/internal/cluster/meta"
 	"github.com/ottla-io/ottla/internal/coordinator/group"
 	"github.com/ottla-io/ottla/internal/coordinator/record"
@@ -137,8 +139,11 @@ func (s *shard) unloadableLocked(err error) {
 	}
 	s.mu.trouble = err.Error()
 	next := "mend what the error names"
-	if errors.Is(err, record.ErrMalformed) || errors.Is(err, batch.ErrCorrupt) {
+	switch {
+	case errors.Is(err, record.ErrMalformed), errors.Is(err, batch.ErrCorrupt):
 		next = "see ottla log dump --offsets of its directory; put back a sound copy of it, or set it aside and lose its groups' offsets"
+	case errors.Is(err, kerr.KafkaStorageError):
+		next = "mend the disk or the directory, then restart"
 	}
 	s.c.opts.Log.Log(context.Background(), level, "consumer groups cannot be loaded and are not served: it is tried again until it goes",
 		slog.String("topic", Topic), slog.Any("partition", s.index), slog.Any("err", err), slog.Duration("every", loadRetry), slog.String("next", next))

@@ -31,8 +31,8 @@ type OpenOptions struct {
 	RecoveryPoint batch.Offset
 	// StartOffset is the log start of the log-start-offset-checkpoint (0 if it has none).
 	StartOffset batch.Offset
-	// Compacted: the topic is or was compacted, so offsets may be missing between segments too. Without it a hole between
-	// two segments past the recovery point is a torn tail, and what follows it is cut.
+	// Compacted: the topic is or was compacted, so offsets may be missing between segments too, below Cleaned or the recovery point. Any
+	// other hole between two segments past the recovery point is a torn tail, and what follows it is cut.
 	Compacted bool
 	// OnRewrite is called, with nothing unsynced, before published bytes are cut or replaced: whoever keeps copies of them (a
 	// journal) forgets them, durably. After an error the log is as it was. It must not call the log. Nil: nobody does.

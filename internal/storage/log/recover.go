@@ -23,7 +23,7 @@ func (l *Log) recover(now time.Time, first int, opts OpenOptions) (batch.Offset,
 			i--
 			continue
 		}
-		if i > first && seg.Base() > end && !opts.Compacted {
+		if i > first && seg.Base() > end && !opts.mayMiss(end) {
 			if err := l.cut(i, end, opts, holeAt(seg, end)); err != nil {
 				return 0, err
 			}
@@ -57,6 +57,12 @@ func (l *Log) recover(now time.Time, first int, opts OpenOptions) (batch.Offset,
 	}
 	l.active().Resume()
 	return end, nil
+}
+
+// mayMiss reports whether compaction may have left nothing at offset. It makes no holes here (see doc.go), but Kafka's does, in what it has cleaned,
+// which was synced before; what is missing behind that was lost.
+func (o *OpenOptions) mayMiss(offset batch.Offset) bool {
+	return o.Compacted && offset < max(o.RecoveryPoint, o.Cleaned)
 }
 
 // dropOne removes segment i alone.

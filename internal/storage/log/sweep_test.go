@@ -224,21 +224,36 @@ func refuses(t *testing.T, fs *vfs.Mem, opts log.Options, tail []byte) {
 
 func at(base batch.Offset) batch.Batch { return mk(nowhere{}, base, 1, 20, 0, epoch0.UnixMilli()) }
 
-// TestHoles: a segment that does not follow the one before it is a torn tail past the recovery point, and damage below it.
+// TestHoles: a segment that does not follow the one before it is a torn tail past the recovery point, and damage below it. In a compacted topic it
+// is what Kafka's cleaner left, if that has been there or all was synced.
 func TestHoles(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		point     batch.Offset
 		compacted bool
+		cleaned   batch.Offset
 		end       batch.Offset // -1: the log stays shut
-	}{{0, false, 3}, {2, false, 3}, {3, false, 3}, {4, false, -1}, {5, false, -1}, {0, true, 9}, {9, false, 9}} {
+	}{
+		{0, false, 0, 3},
+		{2, false, 0, 3},
+		{3, false, 0, 3},
+		{4, false, 0, -1},
+		{5, false, 0, -1},
+		{9, false, 0, 9},
+		{0, true, 0, 3},
+		{3, true, 3, 3},
+		{4, true, 0, 9},
+		{0, true, 4, 9},
+		{0, true, 6, 9},
+		{9, true, 9, 9},
+	} {
 		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
 			t.Parallel()
 			fs, opts, _ := threeSegments(t, false)
 			if err := fs.Remove("t-0/00000000000000000003.log"); err != nil {
 				t.Fatal(err)
 			}
-			l, err := log.Open(fs, "t-0", epoch0, log.OpenOptions{Options: opts, RecoveryPoint: c.point, Compacted: c.compacted})
+			l, err := log.Open(fs, "t-0", epoch0, log.OpenOptions{Options: opts, RecoveryPoint: c.point, Compacted: c.compacted, Cleaned: c.cleaned})
 			if c.end < 0 {
 				if !errors.Is(err, batch.ErrCorrupt) {
 					t.Errorf("opened: %v", err)
