@@ -96,7 +96,7 @@ func without(names ...string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(s string) bool { return slices.Contains(names, s) })
 }
 
-// TestExpiryRules checks each rule, and that a group goes only when nothing of it is left and it has no members.
+// TestExpiryRules checks each rule, and that a group goes only when nothing of it is left and it has no members: hard case 56.
 func TestExpiryRules(t *testing.T) {
 	t.Parallel()
 	for _, rule := range expiryRules {
