@@ -26,7 +26,7 @@ import (
 // A reason is cut at 255 bytes here; Kafka leaves that to its client. The first rebalance of a group waits for group.initial.rebalance.delay.ms
 // from the last member that came; Kafka waits for whole delays while members come. Of protocols with as many votes the one that was voted for
 // first is taken; in Kafka that is chance. A protocol that is named twice counts as it is named first; Kafka does not answer. A member brings
-// 1,000 protocols at most.
+// 1,000 protocols at most. When a member that waits asks again, the first answer is REBALANCE_IN_PROGRESS; Kafka does not answer.
 //
 // A group that has nothing but a refused JoinGroup, or ids that were given out and not used, is forgotten; Kafka shows it as Empty until it
 // restarts. A member id begins with the client's id or the instance id, cut at 255 bytes; Kafka does not cut it, and leaves it out where the

@@ -18,6 +18,10 @@ import (
 // INVALID_GROUP_ID, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID (v3+), ILLEGAL_GENERATION, INCONSISTENT_GROUP_PROTOCOL (v5+: another protocol than the
 // group's, or none), REBALANCE_IN_PROGRESS, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR.
 //
+// **Differences from Apache Kafka**
+//
+// When a member that waits leaves, it is answered UNKNOWN_MEMBER_ID; Kafka does not answer.
+//
 // **Versions**
 //
 //	v1 throttle first, v3 static members (KIP-345), v4 flexible, v5 protocol type and name (KIP-559)

@@ -23,7 +23,7 @@ import (
 //
 // **Differences from Apache Kafka**
 //
-// While a classic group rebalances, what those subscribe to who joined it counts at once; in Kafka, when the rebalance is over.
+// While a classic group rebalances, what those subscribe to who come and go counts at once; in Kafka, when the rebalance is over.
 //
 // **Versions**
 //

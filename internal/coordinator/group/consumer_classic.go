@@ -53,7 +53,7 @@ func (m *Machine) replacesAll(g *group, replaced *consumer.Member, in Join) bool
 
 // joinedConsumer is the answer to a JoinGroup.
 func (m *Machine) joinedConsumer(now time.Time, g *group, in Join) (JoinResult, error) {
-	refused := JoinResult{Member: in.Member}
+	var refused JoinResult // it names no member, as in Kafka
 	switch err := g.consumer.Full(m.opts.Consumer.MaxSize, in.Member, in.InstanceID); {
 	case g.consumer.Len() == 0:
 		return refused, fmt.Errorf("member %q is not in the group: %w", in.Member, kerr.UnknownMemberID)
