@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -161,7 +164,9 @@ func (h *crashHistory) note() {
 		ends[id] = h.endOf(id)
 		s := h.n.shard(id)
 		s.mu.Lock()
-		live[id] = lookAt(s.mu.machine, h.now(), id)
+		if s.mu.state == active {
+			live[id] = lookAt(s.mu.machine, h.now(), id)
+		}
 		s.mu.Unlock()
 	}
 	h.ends, h.live = append(h.ends, ends), append(h.live, live)
@@ -223,14 +228,17 @@ func failure(result any) error {
 
 func (h *crashHistory) caller() group.Caller { return h.n.groups.Caller("client", "/127.0.0.1") }
 
-func newCrashHistory(t *testing.T, files *vfs.Mem, seed uint64) *crashHistory {
+func newCrashHistory(t *testing.T, files vfs.FS, seed uint64) *crashHistory {
 	h := &crashHistory{
 		t: t, rng: rand.New(rand.NewPCG(seed, 7)), rolls: seed%2 == 1, classic: map[string]map[string]*classicModel{}, next: map[string]map[string]*nextModel{},
 	}
 	h.mu.now = time.Now()
-	s := setup{still: true, now: h.now}
-	if h.rolls {
-		s.resolve = func(o *partition.Options) { o.Log.SegmentBytes = 2000 }
+	s := compacted() // by the test alone, since the logs tell what was
+	s.still, s.now, s.resolve = true, h.now, func(o *partition.Options) {
+		o.Log.SegmentAge = 50 * 24 * time.Hour
+		if h.rolls {
+			o.Log.SegmentBytes = 2000
+		}
 	}
 	h.n = s.bring(t, files)
 	h.n.topicWide(t, "orders", 3)
@@ -273,6 +281,81 @@ func TestCrashInHistory(t *testing.T) {
 	if crashes < 500 || answers < 100 || looks < 100 || beats < 100 {
 		t.Error("that is too few")
 	}
+}
+
+// load loads what is to be loaded.
+func (h *crashHistory) load() {
+	for s := h.n.groups.loads.first(); s != nil; s = h.n.groups.loads.first() {
+		s.load(h.t.Context())
+	}
+}
+
+// TestFaultsInHistory has writes fail at random, for want of room, in random histories. What is shown is what is in the log, whatever steps had to be
+// taken back or thrown away; whoever waits is answered.
+func TestFaultsInHistory(t *testing.T) {
+	t.Parallel()
+	var failed, reloads int
+	var saved int64
+	for seed := range uint64(8) {
+		var one atomic.Bool
+		files := vfs.Faulty(vfs.NewMem(), func(op vfs.Op) error {
+			if op.Kind == vfs.OpWrite && strings.HasPrefix(op.Name, Topic) && one.CompareAndSwap(true, false) {
+				failed++
+				return fmt.Errorf("write: %w", syscall.ENOSPC)
+			}
+			return nil
+		})
+		h := newCrashHistory(t, files, 100+seed)
+		for range 300 {
+			one.Store(h.rng.IntN(6) == 0)
+			h.step()
+			one.Store(false)
+			h.note()
+			h.take(h.rng.IntN(2) == 0)
+			for _, s := range h.n.groups.table.Load().shards {
+				if s.mu.state != active {
+					reloads++
+				}
+			}
+			if h.rng.IntN(2) == 0 {
+				h.load()
+			}
+		}
+		h.pass(reloadPause)
+		h.load()
+		told := h.replay()
+		h.checkLive(told)
+		saved += h.checkCompacted(seed)
+		h.n.groups.Close()
+		h.take(true)
+		if len(h.waiting) > 0 {
+			t.Errorf("seed %d: %d calls are never answered", seed, len(h.waiting))
+		}
+	}
+	t.Logf("%d writes failed, %d times a shard was found to be loaded, %d bytes were compacted away", failed, reloads, saved)
+	if failed < 50 || reloads < 20 || saved < 10_000 {
+		t.Error("that is too few")
+	}
+}
+
+// checkCompacted compacts the logs, and compares what they tell then with what they told before.
+func (h *crashHistory) checkCompacted(seed uint64) (saved int64) {
+	for _, id := range crashGroups {
+		s := h.n.shard(id)
+		before := lookAt(s.mu.machine, h.now(), id)
+		if s.mu.p == nil {
+			continue
+		}
+		size := s.mu.p.Size()
+		h.n.compact(h.t, id)
+		saved += size - s.mu.p.Size()
+		h.n.reload(id)
+		h.load()
+		if after := lookAt(s.mu.machine, h.now(), id); after.offsets != before.offsets || !before.soft && !after.soft && after.members != before.members {
+			h.t.Errorf("seed %d: %s was\n%+v\nand is, after its log was compacted,\n%+v", seed, id, before, after)
+		}
+	}
+	return saved
 }
 
 // history is what a group's log tells of it, by the end of its batches.
@@ -325,7 +408,11 @@ func (h *crashHistory) readTo(p *partition.Partition, m *group.Machine, id strin
 func (h *crashHistory) checkLive(told map[string]history) {
 	for i, live := range h.live {
 		for _, id := range crashGroups {
-			got, want := live[id], told[id][h.ends[i][id]]
+			got, ok := live[id]
+			want := told[id][h.ends[i][id]]
+			if !ok { // it was not loaded
+				continue
+			}
 			if got.offsets != want.offsets || !got.soft && got.members != want.members {
 				h.t.Fatalf("step %d: %s was\n%s\n%s\nand the log up to %d tells\n%s\n%s", i, id, got.members, got.offsets, h.ends[i][id], want.members, want.offsets)
 			}

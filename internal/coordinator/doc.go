@@ -6,10 +6,12 @@
 //  1. A reply leaves when all it shows is committed: durable, and below the high watermark.
 //  2. A shard answers COORDINATOR_LOAD_IN_PROGRESS until all that its log held is replayed; never an offset from half a log.
 //  3. What is appended is applied at once, in the log's order, under the shard's lock; so live state is the replay of the log.
-//  4. If an append fails, the shard is thrown away and loaded again, unless the step can be retracted. Who waited is told NOT_COORDINATOR.
+//  4. If an append fails, the shard is thrown away and loaded again, at most about once a second, unless the step can be retracted. Who waited
+//     is told NOT_COORDINATOR.
 //  5. Every call is answered once: by the machine, by a failed append, or by the shard's end.
 //
-// Concurrency: each shard has one lock, taken before that of its partition; steps run under it and never wait. Run owns one goroutine for timers and
+// Concurrency: each shard has one lock, taken before that of its partition, and after that of the coordinator, under which the table of shards
+// changes; steps run under it and wait for nothing but a write, and the first one for its partition to be opened. Run owns one goroutine for timers and
 // metadata, and those that load. Figures holds a shard's lock for a few thousand offsets at a time, and no lock while it reads logs.
 //
 // Files in reading order: coordinator.go (the type; which shard a group is in), shard.go (step, append, answer), load.go, replay.go,

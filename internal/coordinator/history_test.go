@@ -59,11 +59,16 @@ func (h *crashHistory) step() {
 			h.grow()
 		}
 	default:
-		h.mu.Lock()
-		h.mu.now = h.mu.now.Add(time.Duration(h.rng.Int64N(int64(40 * time.Second))))
-		h.mu.Unlock()
-		h.n.groups.tick()
+		h.pass(time.Duration(h.rng.Int64N(int64(40 * time.Second))))
 	}
+}
+
+// pass lets time pass.
+func (h *crashHistory) pass(d time.Duration) {
+	h.mu.Lock()
+	h.mu.now = h.mu.now.Add(d)
+	h.mu.Unlock()
+	h.n.groups.tick()
 }
 
 func (h *crashHistory) joinClassic(id string) {
@@ -121,6 +126,8 @@ func (h *crashHistory) beatNext(id string) {
 	}
 	in := h.n.heartbeat(id, member, m.epoch)
 	switch {
+	case m.epoch == 0 && h.rng.IntN(4) == 0:
+		in.Topics, in.Regex = nil, new("ord.*")
 	case m.epoch == 0:
 	case h.rng.IntN(5) == 0:
 		in.Epoch = -1

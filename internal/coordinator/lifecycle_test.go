@@ -470,3 +470,55 @@ func TestOffsetsTopicOfAnotherSize(t *testing.T) {
 		}
 	}
 }
+
+// TestOneWaiterForAll: a connection has one waiter for all of its replies. It is woken for each in turn, though they wait for the same partition,
+// and is not left behind in a partition that no reply waits for any more.
+func TestOneWaiterForAll(t *testing.T) {
+	t.Parallel()
+	g := newGate()
+	n := bring(t, g.files(vfs.NewMem()))
+	n.topicOf(t, "orders")
+	n.serve(t, "g")
+	if err := n.commit(t, "g", "orders", 0); err != nil { // the first one opens the partition, which syncs
+		t.Fatal(err)
+	}
+	w := partition.NewWaiter()
+	wait := func(call *Call) {
+		for _, ready := call.Poll(w); !ready; _, ready = call.Poll(w) {
+			<-w.C
+		}
+	}
+	for offset := range batch.Offset(20) {
+		g.shut()
+		commit := n.groups.Ask("g", n.committing("g", "orders", offset))
+		fetch := n.groups.Ask("g", n.fetching("g", "orders"))
+		id := fmt.Sprint("new", offset)
+		join := n.groups.Ask(id, n.joining(id, "", time.Minute, time.Minute))
+		if _, ready := commit.Poll(w); ready {
+			t.Fatal("it does not wait")
+		}
+		g.release(nil)
+		wait(commit)
+		g.shut()
+		again := n.groups.Ask("g", n.committing("g", "orders", offset))
+		wait(fetch)
+		wait(join)
+		if _, ready := again.Poll(w); ready {
+			t.Fatal("it does not wait")
+		}
+		again.Drop()
+		select {
+		case <-w.C: // of before
+		default:
+		}
+		g.release(nil)
+		if r := again.Wait(t.Context()).(group.CommitResult); r.Topics[0].Partitions[0].Err != nil {
+			t.Fatal(r)
+		}
+		select {
+		case <-w.C:
+			t.Error("a call that was given up wakes its waiter")
+		default:
+		}
+	}
+}
