@@ -160,11 +160,22 @@ func (s *shard) serveLocked(m loadedMachine, p *partition.Partition) {
 	}
 }
 
+// waits reports whether the shard is still to be loaded.
+func (s *shard) waits() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.state == loading
+}
+
 // load replays the shard's log and lets it serve.
 func (s *shard) load(ctx context.Context) {
+	var n int
+	defer func() { s.c.loads.loaded(s, n) }()
+	if !s.waits() { // its topic was deleted before its turn came
+		return
+	}
 	m := s.newMachine()
 	p, n, err := s.replay(ctx, m.Machine)
-	defer func() { s.c.loads.loaded(s, n) }()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
