@@ -33,8 +33,9 @@ import (
 // group is of the next generation.
 //
 // When a group changes its protocol without members, its generation goes on from its epoch, and its epoch from its generation; Kafka begins at
-// 1 again. A static member that takes the place of the only one of the next generation begins a rebalance; Kafka hands the assignment on. An
-// upgrade that is refused disturbs nobody; Kafka answers REBALANCE_IN_PROGRESS to those who wait in JoinGroup.
+// 1 again. A static member that takes the place of the only one of the next generation begins a rebalance; Kafka hands the assignment on. In a
+// group that becomes a classic one members keep what they have; Kafka notes down what they were to get. An upgrade that is refused disturbs
+// nobody; Kafka answers REBALANCE_IN_PROGRESS to those who wait in JoinGroup.
 //
 // **Versions**
 //

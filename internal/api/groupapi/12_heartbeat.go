@@ -17,6 +17,10 @@ import (
 //
 // INVALID_GROUP_ID, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID (v3+), ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS, NOT_COORDINATOR.
 //
+// **Differences from Apache Kafka**
+//
+// In a group of the next generation it begins an assignment that is due; in Kafka only members of the next generation, and JoinGroup, do.
+//
 // **Versions**
 //
 //	v1 throttle first, v3 static members (KIP-345), v4 flexible
