@@ -69,9 +69,11 @@ type table struct {
 	shards []*shard
 }
 
-// New returns a coordinator.
+// New returns a coordinator. It knows at once which groups are to be loaded, so that nobody is told meanwhile that there are none.
 func New(opts Options) *Coordinator {
-	return &Coordinator{opts: opts, poked: make(chan struct{}, 1), loads: loadQueue{more: make(chan struct{}, 1)}}
+	c := &Coordinator{opts: opts, poked: make(chan struct{}, 1), loads: loadQueue{more: make(chan struct{}, 1)}}
+	c.follow()
+	return c
 }
 
 // Caller begins a request of a client; remote is its address as Kafka shows it ("/127.0.0.1"). It is for one input.

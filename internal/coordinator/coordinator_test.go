@@ -103,6 +103,34 @@ func TestRestart(t *testing.T) {
 	}
 }
 
+// TestListedOnceLoaded: a list of groups is never short of those that are not loaded yet, from the first moment on.
+func TestListedOnceLoaded(t *testing.T) {
+	t.Parallel()
+	files := vfs.NewMem()
+	n := bring(t, files)
+	n.topicOf(t, "orders")
+	n.locate(t, "g")
+	if err := n.commit(t, "g", "orders", 1); err != nil {
+		t.Fatal(err)
+	}
+	n.stop()
+	n = bring(t, files)
+	for {
+		listed, loading := 0, false
+		calls := n.groups.AskAll(func() group.Input { return group.List{Caller: n.groups.Caller("test", "/127.0.0.1")} })
+		for _, call := range calls {
+			r := call.Wait(t.Context()).(group.ListResult)
+			listed, loading = listed+len(r.Groups), loading || errors.Is(r.Err, kerr.CoordinatorLoadInProgress)
+		}
+		if !loading {
+			if listed != 1 {
+				t.Errorf("%d groups are listed, of %d shards", listed, len(calls))
+			}
+			return
+		}
+	}
+}
+
 // TestCrashAnywhere crashes at every change of the files while offsets are committed: what was acknowledged is there, or what was asked for
 // after it.
 func TestCrashAnywhere(t *testing.T) {
