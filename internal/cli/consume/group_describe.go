@@ -71,7 +71,7 @@ func (a *commands) printGroups(groups []groupLag) error {
 }
 
 func (a *commands) printGroup(g *groupLag) error {
-	assignor := g.Assignor
+	assignor := session.Plain(g.Assignor)
 	if assignor == "" {
 		assignor = "-"
 	}
@@ -80,7 +80,7 @@ func (a *commands) printGroup(g *groupLag) error {
 		kind += " (epoch " + strconv.Itoa(int(*g.Epoch)) + ")"
 	}
 	fmt.Fprintf(a.Out, "Group        %s\nState        %s\nType         %s\nAssignor     %s\nCoordinator  %s (%d)\nMembers      %d\nTotal lag    %d",
-		g.Group, g.State, kind, assignor, g.Coordinator, g.Node, len(g.Members), g.Lag)
+		session.Plain(g.Group), g.State, kind, assignor, g.Coordinator, g.Node, len(g.Members), g.Lag)
 	if g.LagSeconds != nil && g.Lag > 0 {
 		fmt.Fprintf(a.Out, ", %s", behind(g.LagSeconds))
 	}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/dustin/go-humanize"
 	"github.com/mattn/go-isatty"
@@ -25,9 +27,17 @@ func NewTable(headings ...string) *Table { return &Table{rows: [][]string{headin
 func (t *Table) Row(cells ...any) {
 	row := make([]string, len(cells))
 	for i, c := range cells {
-		row[i] = fmt.Sprint(c)
+		row[i] = Plain(fmt.Sprint(c))
 	}
 	t.rows = append(t.rows, row)
+}
+
+// Plain is text as a terminal may have it: ids of groups, members and clients are anybody's, and may hold line ends and escape sequences.
+func Plain(text string) string {
+	if utf8.ValidString(text) && strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
+		return text
+	}
+	return strconv.Quote(text)
 }
 
 // Write writes the table.

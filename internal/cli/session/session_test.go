@@ -46,11 +46,20 @@ func TestTable(t *testing.T) {
 	tab := NewTable("NAME", "N")
 	tab.Row("a-long-name", 1)
 	tab.Row("", 22)
+	tab.Row("fake\n\x1b[1m", 3)
+	tab.Row("na\xffme", 4)
+	tab.Row("имя 1", 5)
 	var b strings.Builder
 	if err := tab.Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	const want = "NAME         N\na-long-name  1\n-            22\n"
+	const want = `NAME             N
+a-long-name      1
+-                22
+"fake\n\x1b[1m"  3
+"na\xffme"       4
+имя 1            5
+`
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}
