@@ -1,13 +1,21 @@
 package group
 
-import "github.com/twmb/franz-go/pkg/kerr"
+import (
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+)
 
 // describe answers DescribeGroups (GroupMetadataManager.describeGroups). The metadata of members is shown of a stable group only; before, they
 // may not agree on a protocol.
 func (m *Machine) describe(in Describe) {
 	g := m.find(in.Group)
 	if g == nil || g.consumer != nil {
-		m.answerAfter(in.Token, DescribeResult{Err: kerr.GroupIDNotFound, Group: in.Group, State: "Dead"}, m.shown(g))
+		err := fmt.Errorf("there is no group %q: %w", in.Group, kerr.GroupIDNotFound)
+		if g != nil {
+			err = fmt.Errorf("group %q is of the next generation: %w", in.Group, kerr.GroupIDNotFound)
+		}
+		m.answerAfter(in.Token, DescribeResult{Err: err, Group: in.Group, State: "Dead"}, m.shown(g))
 		return
 	}
 	result := DescribeResult{Group: g.id, State: classicEmpty.String()}

@@ -19,8 +19,7 @@ func (m *Machine) consumerDescribe(in ConsumerDescribe) {
 	}
 	g := m.consumerNamed(in.Group)
 	if g == nil {
-		err := fmt.Errorf("there is no next-generation group %q: %w", in.Group, kerr.GroupIDNotFound)
-		m.answerGroup(in.Token, in.Group, ConsumerDescribeResult{Group: in.Group, Err: err})
+		m.answerGroup(in.Token, in.Group, ConsumerDescribeResult{Group: in.Group, Err: m.noConsumer(in.Group)})
 		return
 	}
 	c := g.consumer

@@ -126,7 +126,7 @@ func (m *Machine) consumerForJoin(id string, join bool) (c *consumer.Group, upgr
 	case g != nil && g.consumer != nil:
 		return g.consumer, nil, nil
 	case !join:
-		return nil, nil, fmt.Errorf("there is no next-generation group %q: %w", id, kerr.GroupIDNotFound)
+		return nil, nil, m.noConsumer(id)
 	case g == nil || g.classic == nil:
 		return consumer.NewDetached(id, m.index, 0), nil, nil
 	}
@@ -142,7 +142,7 @@ func (m *Machine) consumerForJoin(id string, join bool) (c *consumer.Group, upgr
 func (m *Machine) consumerLeave(now time.Time, in ConsumerHeartbeat) (ConsumerHeartbeatResult, error) {
 	g := m.consumerNamed(in.Group)
 	if g == nil {
-		return ConsumerHeartbeatResult{}, fmt.Errorf("there is no next-generation group %q: %w", in.Group, kerr.GroupIDNotFound)
+		return ConsumerHeartbeatResult{}, m.noConsumer(in.Group)
 	}
 	mem, err := g.consumer.Named(in.Member, in.InstanceID)
 	if err != nil {

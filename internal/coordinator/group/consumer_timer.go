@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+
 	"github.com/ottla-io/ottla/internal/cluster/meta"
 	"github.com/ottla-io/ottla/internal/coordinator/consumer"
 )
@@ -80,6 +82,14 @@ func (m *Machine) consumerNamed(id string) *group {
 		return g
 	}
 	return nil
+}
+
+// noConsumer says why a group is not one of the next generation. Kafka's tools show it of every group that is not there.
+func (m *Machine) noConsumer(id string) error {
+	if m.find(id) == nil {
+		return fmt.Errorf("there is no group %q: %w", id, kerr.GroupIDNotFound)
+	}
+	return fmt.Errorf("group %q is not of the next generation: %w", id, kerr.GroupIDNotFound)
 }
 
 // consumerLoaded begins the sessions of a group that was replayed. Its metadata may have changed since.
