@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/ottla-io/ottla"
@@ -64,5 +65,27 @@ func TestAway(t *testing.T) {
 	want := "... no broker at 127.0.0.1:9092: connection refused; trying again (Ctrl-C ends)\n... connected to 127.0.0.1:9092 again\n"
 	if out.String() != want {
 		t.Errorf("said %q; want %q", out.String(), want)
+	}
+}
+
+// TestGroupFails: what is told of a group's session that ended, what is not, and what ends the command.
+func TestGroupFails(t *testing.T) {
+	t.Parallel()
+	refused := fmt.Errorf("unable to dial: %w", &net.OpError{Op: "dial", Err: errors.New("connection refused")})
+	var out strings.Builder
+	c := &groupConsumption{commands: &commands{&session.Session{ErrOut: &out, Brokers: "h:1"}}, flags: consumeFlags{group: groupFlags{name: "g"}}}
+	c.away.OnBrokerConnect(kgo.BrokerMetadata{Host: "h", Port: 1}, 0, nil, refused)
+	for _, err := range []error{refused, refused, kerr.RebalanceInProgress, kerr.UnknownMemberID} {
+		if err := c.failed(kgo.FetchError{Err: &kgo.ErrGroupSession{Err: err}}); err != nil {
+			t.Error(err)
+		}
+	}
+	want := "... no broker at h:1: connection refused; trying again (Ctrl-C ends)\n... the group's session ended: " +
+		session.InWords(kerr.UnknownMemberID, "") + "; trying again\n"
+	if out.String() != want {
+		t.Errorf("said %q; want %q", out.String(), want)
+	}
+	if err := c.failed(kgo.FetchError{Err: &kgo.ErrGroupSession{Err: kerr.GroupMaxSizeReached}}); !errors.Is(err, kerr.GroupMaxSizeReached) {
+		t.Errorf("a full group: %v", err)
 	}
 }

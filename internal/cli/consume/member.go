@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -298,6 +299,12 @@ func (c *groupConsumption) failed(e kgo.FetchError) error {
 		}
 		if errors.Is(failure.Err, kerr.RebalanceInProgress) {
 			return nil // what comes of it is told
+		}
+		if op, ok := errors.AsType[*net.OpError](failure.Err); ok && op.Op == "dial" {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.away.tell(c.ErrOut) // once, however often it is tried
+			return nil
 		}
 		c.tell("... the group's session ended: %s; trying again", session.InWords(failure.Err, c.Seeds()))
 		return nil
