@@ -9,8 +9,9 @@ CRASH_CYCLES ?= 50000
 KILL_CYCLES ?= 100
 POWER_CYCLES ?= 60
 FUZZTIME ?= 20s
+CHURN_TIME ?= 10m
 
-.PHONY: help run build test check lint race fuzz crash interop interop-java kgo bench go-version clean
+.PHONY: help run build test check lint race fuzz crash interop interop-java kgo churn bench go-version clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +58,9 @@ interop-java: build ## Kafka's own console tools and dump tool, from Maven Centr
 
 kgo: build ## the franz-go client's own test suite against a broker
 	test/interop/kgo/run.sh
+
+churn: build ## members of groups of many clients that come, go and die, for CHURN_TIME (10m) each
+	cd test/interop && INTEROP_CHURN=$(CHURN_TIME) $(GO) test -count 1 -timeout 3h -run TestGroupChurn -v .
 
 bench: build ## figures beside the floor of this machine, in one run
 	$(GO) run ./test/bench
