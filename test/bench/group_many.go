@@ -200,7 +200,7 @@ func sendBeats(askers []*asker, frames [][][]byte, at func(conn, n int) time.Tim
 }
 
 // joinSection lets 1,000 members, each with a connection of its own, join one group at once: with the least delay that lets them all be there,
-// and with the default of group.initial.rebalance.delay.ms, 3 s, which as in Kafka is waited for a second time when members came in the first.
+// and with the default of group.initial.rebalance.delay.ms, 3 s.
 func joinSection(r *report) error {
 	for _, delay := range []struct{ name, ms, aim string }{{"delay of 1 s", "1000", "under 5 s"}, {"default delay of 3 s", "3000", "under 5 s; 3 s are delay"}} {
 		var took []time.Duration
