@@ -9,7 +9,10 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"github.com/ottla-io/ottla/internal/api"
+	"github.com/ottla-io/ottla/internal/api/configapi"
 	"github.com/ottla-io/ottla/internal/api/groupapi"
 	"github.com/ottla-io/ottla/internal/broker"
 	"github.com/ottla-io/ottla/internal/cluster/meta"
@@ -146,16 +149,17 @@ const sessionIdle = 2 * time.Minute
 func (s *Server) apiOptions(opts Options) api.Options {
 	c := s.config
 	return api.Options{
-		Broker: s.broker, Log: s.log, Observer: s.metrics, Configs: s.settings, LogLevel: opts.LogLevel,
+		Broker: s.broker, Log: s.log, Observer: s.metrics, Configs: s.settings,
 		AutoCreateTopics:       c.Bool("auto.create.topics.enable"),
 		KeepTopics:             !c.Bool("delete.topic.enable"),
 		FetchMaxBytes:          c.Int("fetch.max.bytes"),
 		FetchSessions:          c.Int("max.incremental.fetch.session.cache.slots"),
 		SessionIdle:            sessionIdle,
 		DescribedPartitionsMax: c.Int("max.request.partition.size.limit"),
-		Handlers: groupapi.Handlers(groupapi.Options{
-			Groups: groupCoordinator{s.groups}, Consumer: c.RebalanceProtocol("consumer"),
-		}),
+		Handlers: []map[kmsg.Key]api.Handler{
+			configapi.Handlers(configapi.Options{Node: s.broker, Configs: s.settings, LogLevel: opts.LogLevel}),
+			groupapi.Handlers(groupapi.Options{Groups: groupCoordinator{s.groups}, Consumer: c.RebalanceProtocol("consumer")}),
+		},
 	}
 }
 

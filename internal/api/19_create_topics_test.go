@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/ottla-io/ottla/internal/api"
+	"github.com/ottla-io/ottla/internal/api/configapi"
 	"github.com/ottla-io/ottla/internal/cluster/meta"
 )
 
@@ -190,7 +191,7 @@ func TestCreateTopicsValidateOnly(t *testing.T) {
 // Without a table of settings nothing is shown, and nothing breaks.
 func TestCreateTopicsWithoutTable(t *testing.T) {
 	t.Parallel()
-	n := newAdminNode(t, nil, func(o *api.Options) { o.Configs = nil })
+	n := newAdminNode(t, nil, func(o *api.Options, c *configapi.Options) { o.Configs, c.Configs = nil, nil })
 	got := createTopics(n, 7, false, newTopic("a", 1, 1))[0]
 	if got.ErrorCode != 0 || len(got.Configs) != 0 {
 		t.Errorf("%+v", got)

@@ -94,7 +94,7 @@ func (a *API) deletions(m *kmsg.DeleteTopicsRequest) []deletion {
 	for _, t := range m.Topics {
 		named = append(named, deletion{name: t.Topic, id: t.TopicID})
 	}
-	times := counted(named, (*deletion).key)
+	times := Counted(named, (*deletion).key)
 	image := a.node.Image()
 	asked := named[:0]
 	for _, d := range named {

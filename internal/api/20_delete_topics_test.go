@@ -6,6 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/ottla-io/ottla/internal/api"
+	"github.com/ottla-io/ottla/internal/api/configapi"
 )
 
 func deleteByName(n *adminNode, version int16, names ...string) []kmsg.DeleteTopicsResponseTopic {
@@ -101,7 +102,7 @@ func TestDeleteTopicsRefused(t *testing.T) {
 
 func TestDeleteTopicsDisabled(t *testing.T) {
 	t.Parallel()
-	n := newAdminNode(t, nil, func(o *api.Options) { o.KeepTopics = true })
+	n := newAdminNode(t, nil, func(o *api.Options, _ *configapi.Options) { o.KeepTopics = true })
 	n.create("a", 1)
 	for _, v := range versionsOf(t, kmsg.DeleteTopics) {
 		want := "TOPIC_DELETION_DISABLED"

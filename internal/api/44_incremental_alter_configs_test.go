@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/ottla-io/ottla/internal/api"
+	"github.com/ottla-io/ottla/internal/api/configapi"
 	"github.com/ottla-io/ottla/internal/cluster/meta"
 )
 
@@ -195,7 +196,7 @@ func TestIncrementalAlterConfigsLoggers(t *testing.T) {
 			t.Errorf("%s is shown as %s", name, textOf(got.Value))
 		}
 	}
-	none := newAdminNode(t, nil, func(o *api.Options) { o.LogLevel = nil })
+	none := newAdminNode(t, nil, func(_ *api.Options, c *configapi.Options) { c.LogLevel = nil })
 	wantCode(t, "no logger", alterOne(none, changeOf(kmsg.ConfigResourceTypeBrokerLogger, "1", "root", "=INFO")), "INVALID_CONFIG")
 	if got := describe(none, 4, resource(kmsg.ConfigResourceTypeBrokerLogger, "1"))[0]; got.ErrorCode != 0 || len(got.Configs) > 0 {
 		t.Errorf("no logger: %+v", got)
@@ -205,7 +206,7 @@ func TestIncrementalAlterConfigsLoggers(t *testing.T) {
 // Without a table of settings broker configs are the metadata machine's to judge.
 func TestIncrementalAlterConfigsWithoutTable(t *testing.T) {
 	t.Parallel()
-	n := newAdminNode(t, nil, func(o *api.Options) { o.Configs = nil })
+	n := newAdminNode(t, nil, func(o *api.Options, c *configapi.Options) { o.Configs, c.Configs = nil, nil })
 	wantCode(t, "fine", alterOne(n, changeOf(kmsg.ConfigResourceTypeBroker, "1", "log.cleaner.threads", "=2")), "")
 	wantCode(t, "read-only", alterOne(n, changeOf(kmsg.ConfigResourceTypeBroker, "1", "node.id", "=2")), "INVALID_REQUEST")
 	for _, name := range []string{"", "1"} {

@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/ottla-io/ottla/internal/api"
+	"github.com/ottla-io/ottla/internal/api/configapi"
 )
 
 // describeFrom asks for topics ("" for all, else separated by spaces), from a cursor "topic-partition" on if it is not "".
@@ -95,7 +96,7 @@ func TestDescribeTopicPartitionsPages(t *testing.T) {
 // Pages put together are the whole, whatever their size, and the broker's limit holds too.
 func TestDescribeTopicPartitionsAllPages(t *testing.T) {
 	t.Parallel()
-	n := newAdminNode(t, nil, func(o *api.Options) { o.DescribedPartitionsMax = 4 })
+	n := newAdminNode(t, nil, func(o *api.Options, _ *configapi.Options) { o.DescribedPartitionsMax = 4 })
 	for i, partitions := range []int32{3, 1, 4, 2} {
 		n.create(fmt.Sprint("t", i), partitions)
 	}

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"github.com/ottla-io/ottla/internal/broker"
@@ -16,16 +15,11 @@ type topicAdmin interface {
 	CreatePartitions(ctx context.Context, topics []meta.MorePartitions, validateOnly bool) ([]meta.TopicResult, error)
 }
 
-// nodeAdmin is what the handlers that ask about the node, or change configs, need of the broker.
+// nodeAdmin is what the handlers that ask about the node need of the broker.
 type nodeAdmin interface {
 	NodeID() int32
 	LogDirs(want func(topic string, index int32) bool) []broker.LogDir
-	AlterConfigs(ctx context.Context, changes []meta.ResourceChanges, validateOnly bool) ([]meta.ResourceResult, error)
-	ReplaceConfigs(ctx context.Context, configs []meta.ResourceConfigs, validateOnly bool) ([]meta.ResourceResult, error)
 }
-
-// nodeName is how resources name this broker.
-func (a *API) nodeName() string { return strconv.Itoa(int(a.nodes.NodeID())) }
 
 // within bounds ctx by a request's timeout. Kafka gives up at once on 0 and below; here that is no limit, since some clients send
 // it and mean that.
@@ -44,8 +38,8 @@ func resultOf(results []meta.TopicResult, place int, name string, err error) met
 	return results[place]
 }
 
-// counted is how often each key stands in list.
-func counted[T any, K comparable](list []T, key func(*T) K) map[K]int {
+// Counted returns how often each key stands in list.
+func Counted[T any, K comparable](list []T, key func(*T) K) map[K]int {
 	n := make(map[K]int, len(list))
 	for i := range list {
 		n[key(&list[i])]++

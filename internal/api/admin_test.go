@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/ottla-io/ottla/internal/api"
+	"github.com/ottla-io/ottla/internal/api/configapi"
 	"github.com/ottla-io/ottla/internal/broker"
 	"github.com/ottla-io/ottla/internal/cluster/meta"
 	"github.com/ottla-io/ottla/internal/config"
@@ -32,7 +33,7 @@ type adminNode struct {
 var adminNow = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // newAdminNode starts node 1 with these settings beside the defaults; change may change the handlers' options.
-func newAdminNode(t *testing.T, settings map[string]string, change func(*api.Options)) *adminNode {
+func newAdminNode(t *testing.T, settings map[string]string, change func(*api.Options, *configapi.Options)) *adminNode {
 	t.Helper()
 	var flags []config.Flag
 	for key, text := range settings {
@@ -58,10 +59,12 @@ func newAdminNode(t *testing.T, settings map[string]string, change func(*api.Opt
 			t.Error(err)
 		}
 	})
-	opts := api.Options{Broker: n.broker, Log: slog.New(slog.DiscardHandler), Configs: adminConfigs{c}, LogLevel: n.level}
+	opts := api.Options{Broker: n.broker, Log: slog.New(slog.DiscardHandler), Configs: adminConfigs{c}}
+	configs := configapi.Options{Node: n.broker, Configs: adminConfigs{c}, LogLevel: n.level}
 	if change != nil {
-		change(&opts)
+		change(&opts, &configs)
 	}
+	opts.Handlers = append(opts.Handlers, configapi.Handlers(configs))
 	n.api = api.New(opts)
 	return n
 }

@@ -24,18 +24,17 @@ type Options struct {
 
 	Observer Observer // nil: nobody
 
-	// Handlers answer the keys that stand in packages of their own (groupapi).
-	Handlers map[kmsg.Key]Handler
+	// Handlers answer the keys of the families in packages of their own (configapi, groupapi).
+	Handlers []map[kmsg.Key]Handler
 
 	AutoCreateTopics bool          // auto.create.topics.enable
 	FetchMaxBytes    int           // fetch.max.bytes: what one fetch response holds at most, beside its first batch
 	FetchSessions    int           // max.incremental.fetch.session.cache.slots
 	SessionIdle      time.Duration // a fetch session unused this long may be evicted; Kafka's is 2 min
 
-	Configs                Configs        // the settings that DescribeConfigs shows; nil: none
-	LogLevel               *slog.LevelVar // the level of Log, which clients may change; nil: they may not
-	KeepTopics             bool           // delete.topic.enable is false
-	DescribedPartitionsMax int            // max.request.partition.size.limit; 0: 2000
+	Configs                Configs // the settings that CreateTopics answers with; nil: none
+	KeepTopics             bool    // delete.topic.enable is false
+	DescribedPartitionsMax int     // max.request.partition.size.limit; 0: 2000
 }
 
 // API answers requests. It is shared by all connections.
@@ -87,8 +86,10 @@ func New(opts Options) *API {
 		handlers: handlers(),
 		large:    make(chan struct{}, largeMax),
 	}
-	for key, h := range opts.Handlers {
-		a.handlers[key] = h
+	for _, family := range opts.Handlers {
+		for key, h := range family {
+			a.handlers[key] = h
+		}
 	}
 	a.stages.New = func() any { return &stage{places: make(map[*partition.Partition]int)} }
 	a.produceRequests.New = func() any { return kmsg.NewPtrProduceRequest() }

@@ -20,5 +20,5 @@
 // Files in reading order: api.go (API, Begin), handlers.go (the table of keys), request.go, reply.go (Reply, Out),
 // errors.go, 00_produce.go, stage.go (the appends of a run), 01_fetch.go, fetch_read.go, fetch_encode.go, fetch_session.go,
 // address.go (where brokers are reached), operations.go, observe.go, and the other keys by number: admin.go (what they need of the broker),
-// configs.go (the settings of topics and brokers), loggers.go, alter_check.go.
+// configs.go (the settings of topics).
 package api

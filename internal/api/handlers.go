@@ -58,13 +58,9 @@ func handlers() (table [handlerSlots]Handler) {
 	table[kmsg.DeleteRecords] = late((*API).deleteRecords)
 	table[kmsg.InitProducerID] = late((*API).initProducerID)
 	table[kmsg.OffsetForLeaderEpoch] = late((*API).offsetForLeaderEpoch)
-	table[kmsg.DescribeConfigs] = late((*API).describeConfigs)
-	table[kmsg.AlterConfigs] = late((*API).alterConfigs)
 	table[kmsg.DescribeLogDirs] = late((*API).describeLogDirs)
 	table[kmsg.CreatePartitions] = late((*API).createPartitions)
-	table[kmsg.IncrementalAlterConfigs] = late((*API).incrementalAlterConfigs)
 	table[kmsg.DescribeCluster] = late((*API).describeCluster)
-	table[kmsg.ListConfigResources] = late((*API).listConfigResources)
 	table[kmsg.DescribeTopicPartitions] = late((*API).describeTopicPartitions)
 	return table
 }

@@ -158,7 +158,7 @@ func newNodeWith(t testing.TB, consumer bool) *node {
 	})
 	n.api = api.New(api.Options{
 		Broker: n.broker, Log: slog.New(slog.DiscardHandler),
-		Handlers: groupapi.Handlers(groupapi.Options{Groups: n.fake, Consumer: consumer}),
+		Handlers: []map[kmsg.Key]api.Handler{groupapi.Handlers(groupapi.Options{Groups: n.fake, Consumer: consumer})},
 	})
 	return n
 }

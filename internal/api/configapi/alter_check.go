@@ -1,4 +1,4 @@
-package api
+package configapi
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/ottla-io/ottla/internal/api"
 	"github.com/ottla-io/ottla/internal/cluster/meta"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
 	"github.com/ottla-io/ottla/internal/setting"
@@ -14,9 +15,9 @@ import (
 
 // checkChanges judges what a request does to one resource as far as this node has to: the metadata machine judges the rest (Kafka's
 // ConfigAdminManager.preprocess and the controller). times is how often the request names the resource.
-func (a *API) checkChanges(r meta.ResourceChanges, times int) error {
+func (f *family) checkChanges(r meta.ResourceChanges, times int) error {
 	if times > 1 {
-		return refuse(kerr.InvalidRequest, "resource %q is named %d times: name each once", r.Resource.Name, times)
+		return api.Refuse(kerr.InvalidRequest, "resource %q is named %d times: name each once", r.Resource.Name, times)
 	}
 	if err := checkKeys(r); err != nil {
 		return err
@@ -25,26 +26,26 @@ func (a *API) checkChanges(r meta.ResourceChanges, times int) error {
 	switch r.Resource.Type {
 	case meta.ResourceTopic:
 		if name == "" {
-			return refuse(kerr.InvalidRequest, "the topic name is empty: topics have no common configs, set the broker's")
+			return api.Refuse(kerr.InvalidRequest, "the topic name is empty: topics have no common configs, set the broker's")
 		}
 		return topic.Check(name)
 	case meta.ResourceBroker:
 		if name != "" {
-			if err := a.refuseOtherNode(name); err != nil {
+			if err := f.refuseOtherNode(name); err != nil {
 				return err
 			}
 		}
-		return a.checkBrokerKeys(r.Changes)
+		return f.checkBrokerKeys(r.Changes)
 	case meta.ResourceClientMetrics:
 		if name == "" {
-			return refuse(kerr.InvalidRequest, "the name of the client metrics subscription is empty")
+			return api.Refuse(kerr.InvalidRequest, "the name of the client metrics subscription is empty")
 		}
 		return checkValues(r.Changes, setting.CheckClientMetrics)
 	case meta.ResourceGroup:
 		if name == "" {
-			return refuse(kerr.InvalidRequest, "the group name is empty")
+			return api.Refuse(kerr.InvalidRequest, "the group name is empty")
 		}
-		return checkValues(r.Changes, setting.CheckGroup(a.brokerEntries(a.node.Image())))
+		return checkValues(r.Changes, setting.CheckGroup(f.brokerEntries(f.node.Image())))
 	}
 	return refuseType(r.Resource)
 }
@@ -55,7 +56,7 @@ func checkKeys(r meta.ResourceChanges) error {
 	var null []string
 	for _, c := range r.Changes {
 		if seen[c.Name] {
-			return refuse(kerr.InvalidRequest, "config key %q is named twice for resource %q", c.Name, r.Resource.Name)
+			return api.Refuse(kerr.InvalidRequest, "config key %q is named twice for resource %q", c.Name, r.Resource.Name)
 		}
 		seen[c.Name] = true
 		if c.Value == nil && c.Op != meta.OpDelete {
@@ -63,7 +64,7 @@ func checkKeys(r meta.ResourceChanges) error {
 		}
 	}
 	if len(null) > 0 {
-		return refuse(kerr.InvalidRequest, "no value for %s of resource %q: delete a config to have its default", strings.Join(null, ", "), r.Resource.Name)
+		return api.Refuse(kerr.InvalidRequest, "no value for %s of resource %q: delete a config to have its default", strings.Join(null, ", "), r.Resource.Name)
 	}
 	return nil
 }
@@ -77,7 +78,7 @@ func checkValues(changes []meta.ConfigChange, check func(name, value string) err
 				return err
 			}
 		case meta.OpAppend, meta.OpSubtract:
-			return refuse(kerr.InvalidConfig, "cannot append to or subtract from %s: set it", c.Name)
+			return api.Refuse(kerr.InvalidConfig, "cannot append to or subtract from %s: set it", c.Name)
 		case meta.OpDelete:
 		}
 	}
@@ -86,21 +87,21 @@ func checkValues(changes []meta.ConfigChange, check func(name, value string) err
 
 // checkBrokerKeys refuses to set what cannot change while the broker runs, and keys that nobody knows. Deleting what is not
 // there is no error.
-func (a *API) checkBrokerKeys(changes []meta.ConfigChange) error {
-	entries := a.brokerEntries(a.node.Image())
+func (f *family) checkBrokerKeys(changes []meta.ConfigChange) error {
+	entries := f.brokerEntries(f.node.Image())
 	for _, c := range changes {
-		if c.Op == meta.OpDelete || a.opts.Configs == nil {
+		if c.Op == meta.OpDelete || f.configs == nil {
 			continue
 		}
 		e := setting.Find(entries, c.Name)
 		appends := c.Op == meta.OpAppend || c.Op == meta.OpSubtract
 		switch {
 		case e == nil:
-			return refuse(kerr.InvalidConfig, "broker config %q is unknown, or has no effect here", c.Name)
+			return api.Refuse(kerr.InvalidConfig, "broker config %q is unknown, or has no effect here", c.Name)
 		case e.ReadOnly:
-			return refuse(kerr.InvalidRequest, "cannot change %s while the broker runs: set it in the configuration and restart", c.Name)
+			return api.Refuse(kerr.InvalidRequest, "cannot change %s while the broker runs: set it in the configuration and restart", c.Name)
 		case appends && e.Type != kmsg.ConfigTypeList:
-			return refuse(kerr.InvalidConfig, "cannot append to or subtract from %s: it is no list", c.Name)
+			return api.Refuse(kerr.InvalidConfig, "cannot append to or subtract from %s: it is no list", c.Name)
 		}
 	}
 	return nil
@@ -110,7 +111,7 @@ func (a *API) checkBrokerKeys(changes []meta.ConfigChange) error {
 // INVALID_CONFIG (KAFKA-13609).
 func alterFailed(r meta.Resource, err error) error {
 	if r.Type == meta.ResourceBroker && errors.Is(err, kerr.InvalidConfig) {
-		return refuse(kerr.InvalidRequest, "%s", sentence(err))
+		return api.Refuse(kerr.InvalidRequest, "%s", *api.Explain(err))
 	}
 	return err
 }

@@ -1,10 +1,11 @@
-package api
+package configapi
 
 import (
 	"context"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/ottla-io/ottla/internal/api"
 	"github.com/ottla-io/ottla/internal/cluster/meta"
 )
 
@@ -28,9 +29,10 @@ import (
 //
 //	v0 KIP-133, v2 flexible
 
-func (a *API) alterConfigs(ctx context.Context, req *Request, m *kmsg.AlterConfigsRequest) kmsg.Response {
+func (f *family) alterConfigs(ctx context.Context, a *api.API, req *api.Request, m *kmsg.AlterConfigsRequest) kmsg.Response {
 	resp := kmsg.NewPtrAlterConfigsResponse()
-	times := counted(m.Resources, func(r *kmsg.AlterConfigsRequestResource) meta.Resource {
+	q := a.Asked(req)
+	times := api.Counted(m.Resources, func(r *kmsg.AlterConfigsRequestResource) meta.Resource {
 		return meta.Resource{Type: int8(r.ResourceType), Name: r.ResourceName}
 	})
 	errs := make([]error, len(m.Resources))
@@ -38,12 +40,12 @@ func (a *API) alterConfigs(ctx context.Context, req *Request, m *kmsg.AlterConfi
 	var places []int
 	for i := range m.Resources {
 		all, sets := replaced(&m.Resources[i])
-		if errs[i] = a.checkChanges(sets, times[all.Resource]); errs[i] == nil {
+		if errs[i] = f.checkChanges(sets, times[all.Resource]); errs[i] == nil {
 			changes, places = append(changes, all), append(places, i)
 		}
 	}
 	if len(changes) > 0 {
-		results, err := a.nodes.ReplaceConfigs(ctx, changes, m.ValidateOnly)
+		results, err := f.node.ReplaceConfigs(ctx, changes, m.ValidateOnly)
 		for i, place := range places {
 			if errs[place] = err; err == nil {
 				errs[place] = alterFailed(changes[i].Resource, results[i].Err)
@@ -53,7 +55,7 @@ func (a *API) alterConfigs(ctx context.Context, req *Request, m *kmsg.AlterConfi
 	for i, r := range m.Resources {
 		rr := kmsg.NewAlterConfigsResponseResource()
 		rr.ResourceType, rr.ResourceName = r.ResourceType, r.ResourceName
-		rr.ErrorCode, rr.ErrorMessage = a.fault(req, errs[i]), explain(errs[i])
+		rr.ErrorCode, rr.ErrorMessage = q.Code(errs[i]), api.Explain(errs[i])
 		resp.Resources = append(resp.Resources, rr)
 	}
 	return resp

@@ -1,4 +1,4 @@
-package api
+package configapi
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/ottla-io/ottla/internal/api"
 	"github.com/ottla-io/ottla/internal/cluster/meta"
 )
 
@@ -29,19 +30,20 @@ import (
 //
 //	v0 as ListClientMetricsResources (KIP-714), v1 all types (KIP-1142)
 
-func (a *API) listConfigResources(_ context.Context, req *Request, m *kmsg.ListConfigResourcesRequest) kmsg.Response {
+func (f *family) listConfigResources(_ context.Context, a *api.API, req *api.Request, m *kmsg.ListConfigResourcesRequest) kmsg.Response {
 	resp := kmsg.NewPtrListConfigResourcesResponse()
+	q := a.Asked(req)
 	types := m.ResourceTypes
 	if m.Version == 0 {
 		types = []int8{meta.ResourceClientMetrics}
 	}
 	for _, t := range types {
 		if !slices.Contains(resourceTypes[:], t) {
-			resp.ErrorCode = a.fault(req, refuse(kerr.UnsupportedVersion, "resource type %d is unknown", t))
+			resp.ErrorCode = q.Code(api.Refuse(kerr.UnsupportedVersion, "resource type %d is unknown", t))
 			return resp
 		}
 	}
-	for _, r := range listResources(a.node.Image()) {
+	for _, r := range listResources(f.node.Image()) {
 		if len(types) > 0 && !slices.Contains(types, r.Type) {
 			continue
 		}

@@ -1,10 +1,11 @@
-package api
+package configapi
 
 import (
 	"context"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/ottla-io/ottla/internal/api"
 	"github.com/ottla-io/ottla/internal/cluster/meta"
 )
 
@@ -30,9 +31,10 @@ import (
 //
 //	v0 KIP-339, loggers by KIP-412; v1 flexible
 
-func (a *API) incrementalAlterConfigs(ctx context.Context, req *Request, m *kmsg.IncrementalAlterConfigsRequest) kmsg.Response {
+func (f *family) incrementalAlterConfigs(ctx context.Context, a *api.API, req *api.Request, m *kmsg.IncrementalAlterConfigsRequest) kmsg.Response {
 	resp := kmsg.NewPtrIncrementalAlterConfigsResponse()
-	times := counted(m.Resources, func(r *kmsg.IncrementalAlterConfigsRequestResource) meta.Resource {
+	q := a.Asked(req)
+	times := api.Counted(m.Resources, func(r *kmsg.IncrementalAlterConfigsRequestResource) meta.Resource {
 		return meta.Resource{Type: int8(r.ResourceType), Name: r.ResourceName}
 	})
 	errs := make([]error, len(m.Resources))
@@ -41,13 +43,13 @@ func (a *API) incrementalAlterConfigs(ctx context.Context, req *Request, m *kmsg
 	for i := range m.Resources {
 		r := resourceChanges(&m.Resources[i])
 		if r.Resource.Type == meta.ResourceBrokerLogger {
-			errs[i] = a.alterLoggers(r, times[r.Resource], m.ValidateOnly)
-		} else if errs[i] = a.checkChanges(r, times[r.Resource]); errs[i] == nil {
+			errs[i] = f.alterLoggers(r, times[r.Resource], m.ValidateOnly)
+		} else if errs[i] = f.checkChanges(r, times[r.Resource]); errs[i] == nil {
 			changes, places = append(changes, r), append(places, i)
 		}
 	}
 	if len(changes) > 0 {
-		results, err := a.nodes.AlterConfigs(ctx, changes, m.ValidateOnly)
+		results, err := f.node.AlterConfigs(ctx, changes, m.ValidateOnly)
 		for i, place := range places {
 			if errs[place] = err; err == nil {
 				errs[place] = alterFailed(changes[i].Resource, results[i].Err)
@@ -57,7 +59,7 @@ func (a *API) incrementalAlterConfigs(ctx context.Context, req *Request, m *kmsg
 	for i, r := range m.Resources {
 		rr := kmsg.NewIncrementalAlterConfigsResponseResource()
 		rr.ResourceType, rr.ResourceName = r.ResourceType, r.ResourceName
-		rr.ErrorCode, rr.ErrorMessage = a.fault(req, errs[i]), explain(errs[i])
+		rr.ErrorCode, rr.ErrorMessage = q.Code(errs[i]), api.Explain(errs[i])
 		resp.Resources = append(resp.Resources, rr)
 	}
 	return resp

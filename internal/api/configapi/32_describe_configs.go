@@ -1,4 +1,4 @@
-package api
+package configapi
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/ottla-io/ottla/internal/api"
 	"github.com/ottla-io/ottla/internal/cluster/meta"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
 	"github.com/ottla-io/ottla/internal/setting"
@@ -36,16 +37,17 @@ import (
 //	v1 synonyms and sources (KIP-226), v3 types and documentation (KIP-569)
 //	v4 flexible; groups (KIP-848) and client metrics (KIP-714) by their types
 
-func (a *API) describeConfigs(_ context.Context, req *Request, m *kmsg.DescribeConfigsRequest) kmsg.Response {
+func (f *family) describeConfigs(_ context.Context, a *api.API, req *api.Request, m *kmsg.DescribeConfigsRequest) kmsg.Response {
 	resp := kmsg.NewPtrDescribeConfigsResponse()
-	d := description{api: a, image: a.node.Image(), seen: make(map[meta.Resource]bool, len(m.Resources))}
+	q := a.Asked(req)
+	d := description{family: f, image: f.node.Image(), seen: make(map[meta.Resource]bool, len(m.Resources))}
 	for i := range m.Resources {
 		r := &m.Resources[i]
 		rr := kmsg.NewDescribeConfigsResponseResource()
 		rr.ResourceType, rr.ResourceName = r.ResourceType, r.ResourceName
 		entries, err := d.resource(meta.Resource{Type: int8(r.ResourceType), Name: r.ResourceName})
 		if err != nil {
-			rr.ErrorCode, rr.ErrorMessage = a.fault(req, err), explain(err)
+			rr.ErrorCode, rr.ErrorMessage = q.Code(err), api.Explain(err)
 			resp.Resources = append(resp.Resources, rr)
 			continue
 		}
@@ -66,17 +68,17 @@ const describedNamesMax = 1000
 
 // description is one request's view of the settings.
 type description struct {
-	api   *API
-	image *meta.Image
-	seen  map[meta.Resource]bool
-	names int // of groups and client metrics subscriptions
-	own   []setting.Entry
+	family *family
+	image  *meta.Image
+	seen   map[meta.Resource]bool
+	names  int // of groups and client metrics subscriptions
+	own    []setting.Entry
 }
 
 // resource lists the settings of a resource.
 func (d *description) resource(r meta.Resource) ([]setting.Entry, error) {
 	if d.seen[r] {
-		return nil, refuse(kerr.InvalidRequest, "resource %q is named twice: name each once", r.Name)
+		return nil, api.Refuse(kerr.InvalidRequest, "resource %q is named twice: name each once", r.Name)
 	}
 	d.seen[r] = true
 	switch r.Type {
@@ -85,19 +87,19 @@ func (d *description) resource(r meta.Resource) ([]setting.Entry, error) {
 			return nil, err
 		}
 		if d.image.Topic(r.Name) == nil {
-			return nil, refuse(kerr.UnknownTopicOrPartition, "topic %s does not exist", r.Name)
+			return nil, api.Refuse(kerr.UnknownTopicOrPartition, "topic %s does not exist", r.Name)
 		}
-		return d.api.topicEntries(d.image, d.image.Config(r)), nil
+		return d.family.topicEntries(d.image, d.image.Config(r)), nil
 	case meta.ResourceBroker:
 		if r.Name == "" {
-			return d.api.clusterEntries(d.image), nil
+			return d.family.clusterEntries(d.image), nil
 		}
-		if err := d.api.refuseOtherNode(r.Name); err != nil {
+		if err := d.family.refuseOtherNode(r.Name); err != nil {
 			return nil, err
 		}
 		return d.broker(), nil
 	case meta.ResourceBrokerLogger:
-		return d.api.loggerEntries(), d.api.refuseOtherNode(r.Name)
+		return d.family.loggerEntries(), d.family.refuseOtherNode(r.Name)
 	case meta.ResourceClientMetrics:
 		return setting.ClientMetrics(d.image.Config(r)), d.count(r)
 	case meta.ResourceGroup:
@@ -112,7 +114,7 @@ func (d *description) resource(r meta.Resource) ([]setting.Entry, error) {
 // broker is this broker's settings, listed once.
 func (d *description) broker() []setting.Entry {
 	if d.own == nil {
-		d.own = d.api.brokerEntries(d.image)
+		d.own = d.family.brokerEntries(d.image)
 	}
 	return d.own
 }
@@ -120,23 +122,23 @@ func (d *description) broker() []setting.Entry {
 // count refuses names that are empty or too many.
 func (d *description) count(r meta.Resource) error {
 	if d.names++; d.names > describedNamesMax {
-		return refuse(kerr.PolicyViolation, "one request may describe at most %d groups and client metrics subscriptions: split it", describedNamesMax)
+		return api.Refuse(kerr.PolicyViolation, "one request may describe at most %d groups and client metrics subscriptions: split it", describedNamesMax)
 	}
 	if r.Name == "" {
-		return refuse(kerr.InvalidRequest, "the name of the group or client metrics subscription is empty")
+		return api.Refuse(kerr.InvalidRequest, "the name of the group or client metrics subscription is empty")
 	}
 	return nil
 }
 
 // refuseType is the error for a resource of a type that has no configs.
 func refuseType(r meta.Resource) error {
-	return refuse(kerr.InvalidRequest, "resource %q has type %d, which is unknown: expected topic (2), broker (4), broker logger (8), client metrics (16) or group (32)", r.Name, r.Type)
+	return api.Refuse(kerr.InvalidRequest, "resource %q has type %d, which is unknown: expected topic (2), broker (4), broker logger (8), client metrics (16) or group (32)", r.Name, r.Type)
 }
 
 // refuseOtherNode refuses a broker's name that is not this one's: a broker knows its own settings only.
-func (a *API) refuseOtherNode(name string) error {
-	if own := a.nodeName(); name != own {
-		return refuse(kerr.InvalidRequest, "broker id is %q, expected %s: ask each broker for its own settings", name, own)
+func (f *family) refuseOtherNode(name string) error {
+	if own := f.nodeName(); name != own {
+		return api.Refuse(kerr.InvalidRequest, "broker id is %q, expected %s: ask each broker for its own settings", name, own)
 	}
 	return nil
 }

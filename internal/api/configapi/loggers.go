@@ -1,4 +1,4 @@
-package api
+package configapi
 
 import (
 	"log/slog"
@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/ottla-io/ottla/internal/api"
 	"github.com/ottla-io/ottla/internal/cluster/meta"
 	"github.com/ottla-io/ottla/internal/setting"
 )
@@ -43,58 +44,58 @@ func levelName(level slog.Level) string {
 }
 
 // loggerEntries are the loggers and their levels.
-func (a *API) loggerEntries() []setting.Entry {
-	if a.opts.LogLevel == nil {
+func (f *family) loggerEntries() []setting.Entry {
+	if f.level == nil {
 		return nil
 	}
-	name := levelName(a.opts.LogLevel.Level())
+	name := levelName(f.level.Level())
 	return []setting.Entry{{Name: rootLogger, Value: &name, Source: kmsg.ConfigSourceDynamicBrokerLoggerConfig}}
 }
 
 // alterLoggers sets levels of loggers (KIP-412; Kafka's RuntimeLoggerManager). times is how often the request names the resource.
-func (a *API) alterLoggers(r meta.ResourceChanges, times int, validateOnly bool) error {
+func (f *family) alterLoggers(r meta.ResourceChanges, times int, validateOnly bool) error {
 	if times > 1 {
-		return refuse(kerr.InvalidRequest, "resource %q is named %d times: name each once", r.Resource.Name, times)
+		return api.Refuse(kerr.InvalidRequest, "resource %q is named %d times: name each once", r.Resource.Name, times)
 	}
 	if err := checkKeys(r); err != nil {
 		return err
 	}
-	if err := a.refuseOtherNode(r.Resource.Name); err != nil {
+	if err := f.refuseOtherNode(r.Resource.Name); err != nil {
 		return err
 	}
 	var next *logLevel
 	for _, c := range r.Changes {
-		level, err := a.checkLevel(c)
+		level, err := f.checkLevel(c)
 		if err != nil {
 			return err
 		}
 		next = level
 	}
 	if next != nil && !validateOnly {
-		a.opts.LogLevel.Set(next.level)
+		f.level.Set(next.level)
 	}
 	return nil
 }
 
 // checkLevel judges one change and finds the level it asks for.
-func (a *API) checkLevel(c meta.ConfigChange) (*logLevel, error) {
+func (f *family) checkLevel(c meta.ConfigChange) (*logLevel, error) {
 	switch c.Op {
 	case meta.OpSet:
 	case meta.OpDelete:
 		if c.Name == rootLogger {
-			return nil, refuse(kerr.InvalidRequest, "the level of the root logger cannot be removed")
+			return nil, api.Refuse(kerr.InvalidRequest, "the level of the root logger cannot be removed")
 		}
 	case meta.OpAppend, meta.OpSubtract:
-		return nil, refuse(kerr.InvalidRequest, "a logger's level is set, it cannot be appended to or subtracted from")
+		return nil, api.Refuse(kerr.InvalidRequest, "a logger's level is set, it cannot be appended to or subtracted from")
 	default:
-		return nil, refuse(kerr.InvalidRequest, "unknown operation %d on logger %q", c.Op, c.Name)
+		return nil, api.Refuse(kerr.InvalidRequest, "unknown operation %d on logger %q", c.Op, c.Name)
 	}
-	if c.Name != rootLogger || a.opts.LogLevel == nil {
-		return nil, refuse(kerr.InvalidConfig, "logger %q does not exist", c.Name)
+	if c.Name != rootLogger || f.level == nil {
+		return nil, api.Refuse(kerr.InvalidConfig, "logger %q does not exist", c.Name)
 	}
 	at := slices.IndexFunc(logLevels[:], func(l logLevel) bool { return strings.EqualFold(l.name, *c.Value) })
 	if at < 0 {
-		return nil, refuse(kerr.InvalidConfig, "level %q of logger %s is unknown: expected TRACE, DEBUG, INFO, WARN, ERROR or FATAL", *c.Value, c.Name)
+		return nil, api.Refuse(kerr.InvalidConfig, "level %q of logger %s is unknown: expected TRACE, DEBUG, INFO, WARN, ERROR or FATAL", *c.Value, c.Name)
 	}
 	return &logLevels[at], nil
 }
