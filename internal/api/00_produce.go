@@ -63,8 +63,7 @@ type produceReply struct {
 	parts    []producePart
 	// settled is the number of leading parts whose outcome is known.
 	settled int
-	watched *partition.Partition
-	waiter  *partition.Waiter
+	watch   watch
 	resp    wire.ProduceResponse
 }
 
@@ -239,7 +238,7 @@ func (r *produceReply) settle(now time.Time, w *partition.Waiter) bool {
 		if part.batch.Err != nil || !part.waits {
 			continue
 		}
-		done, err := r.committed(part, w)
+		done, err := r.watch.committed(part.partition, part.batch.End, w)
 		switch {
 		case err != nil:
 			part.batch.Err = err
@@ -250,27 +249,6 @@ func (r *produceReply) settle(now time.Time, w *partition.Waiter) bool {
 		}
 	}
 	return true
-}
-
-// committed reports whether a part's batch is committed. If it is not, it watches the partition and looks again.
-func (r *produceReply) committed(part *producePart, w *partition.Waiter) (bool, error) {
-	done, err := part.partition.Await(part.batch.End)
-	if done || err != nil || w == nil {
-		return done, err
-	}
-	if r.watched != part.partition {
-		r.unwatch()
-	}
-	r.watched, r.waiter = part.partition, w
-	part.partition.Watch(w)
-	return part.partition.Await(part.batch.End)
-}
-
-func (r *produceReply) unwatch() {
-	if r.watched != nil {
-		r.watched.Unwatch(r.waiter)
-	}
-	r.watched, r.waiter = nil, nil
 }
 
 // encode appends the response.
@@ -324,7 +302,7 @@ func (r *produceReply) Held() int {
 
 // Drop implements Reply.
 func (r *produceReply) Drop() {
-	r.unwatch()
+	r.watch.stop()
 	clear(r.parts)
 	clear(r.topics)
 	if cap(r.parts) > keptParts {

@@ -22,7 +22,8 @@ import (
 // error or diverges, or the wait is over. Partitions that are not there do not end the wait for the others: a consumer of a topic that was
 // deleted would not wait at all. The first batch of the first partition with records is sent whole however large it is (KIP-74); all else
 // keeps to the request's max bytes (and fetch.max.bytes) and to each partition's. A batch that holds the offset asked for is sent
-// from its beginning. In a session (KIP-227) only what changed is sent, and partitions that were served go behind those that were not.
+// from its beginning. A record that was acknowledged before the fetch came is seen: a response that would end before it waits
+// for the sync under way, as long as the fetch waits for records, and 500 ms at least. In a session (KIP-227) only what changed is sent, and partitions that were served go behind those that were not.
 //
 // Per partition: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13+), OFFSET_OUT_OF_RANGE with the marks, FENCED_LEADER_EPOCH and
 // UNKNOWN_LEADER_EPOCH (KIP-320), NOT_LEADER_OR_FOLLOWER with the leader (v16+), UNSUPPORTED_COMPRESSION_TYPE (zstd below v10),
@@ -44,10 +45,13 @@ import (
 
 // fetchReply waits for enough records and sends them.
 type fetchReply struct {
-	api       *API
-	header    wire.Header
-	conn      *Conn
-	deadline  time.Time
+	api      *API
+	header   wire.Header
+	conn     *Conn
+	deadline time.Time
+	// settleBy is until when the reply waits for records that were acknowledged before it was first looked at.
+	settleBy  time.Time
+	promised  bool // the parts know what was promised
 	minBytes  int
 	maxBytes  int
 	isolation partition.Isolation
@@ -72,16 +76,19 @@ type fetchPart struct {
 	wish      fetchWish
 	cached    *cachedPart // of an incremental fetch
 	partition *partition.Partition
-	refused   error // found in stage one
+	refused   error        // found in stage one
+	promised  batch.Offset // what was acknowledged when the reply was first looked at
 
 	// The outcome, from when the reply is ready until it is encoded.
 	err      error
 	data     log.Range
 	marks    partition.Offsets
 	diverges bool
-	omit     bool         // an incremental response has nothing new to say
-	sent     batch.Offset // the offset after the last whole batch that leaves
-	diverged wire.EpochEnd
+	// unsettled: what was promised is not all committed, and there was room for more.
+	unsettled bool
+	omit      bool         // an incremental response has nothing new to say
+	sent      batch.Offset // the offset after the last whole batch that leaves
+	diverged  wire.EpochEnd
 }
 
 // fetch is stage one: it takes the offsets that are asked for and finds the partitions.
@@ -90,6 +97,7 @@ func (a *API) fetch(_ *stage, req *Request, m *kmsg.FetchRequest) (Reply, error)
 	r.header, r.conn = req.Header, req.Conn
 	r.header.ClientID = nil
 	r.deadline = req.Received.Add(time.Duration(max(m.MaxWaitMillis, 0)) * time.Millisecond)
+	r.settleBy = req.Received.Add(max(time.Duration(m.MaxWaitMillis)*time.Millisecond, fetchSettleMin))
 	r.maxBytes = min(int(max(m.MaxBytes, 0)), a.opts.FetchMaxBytes)
 	r.minBytes = min(int(max(m.MinBytes, 0)), r.maxBytes) // more would never be there
 	r.isolation = partition.Isolation(m.IsolationLevel)
@@ -200,13 +208,45 @@ func (r *fetchReply) Poll(now time.Time, w *partition.Waiter, out *Out) (bool, t
 	if w != nil {
 		r.watch(w)
 	}
-	if r.err == nil && !r.read() && now.Before(r.deadline) && !r.api.draining.Load() {
+	if until := r.look(now); now.Before(until) && !r.api.draining.Load() {
 		r.release()
-		return false, r.deadline
+		return false, until
 	}
 	r.encode(now, out)
 	r.Drop()
 	return true, time.Time{}
+}
+
+// look reads what there is and returns until when the reply waits; the zero time if it is ready.
+func (r *fetchReply) look(now time.Time) time.Time {
+	if r.err != nil {
+		return time.Time{}
+	}
+	if !r.promised {
+		r.promise()
+	}
+	enough, settled := r.read()
+	switch {
+	case !enough && now.Before(r.deadline):
+		return r.deadline
+	case !settled:
+		return r.settleBy
+	}
+	return time.Time{}
+}
+
+// fetchSettleMin is how long a fetch waits at least for the sync of a record that was acknowledged before it came, also
+// if it asks not to wait at all: without that, a client misses its own record for the length of a sync.
+const fetchSettleMin = 500 * time.Millisecond
+
+// promise finds out what was acknowledged. All that stands before the fetch in its connection was begun and has left.
+func (r *fetchReply) promise() {
+	r.promised = true
+	for i := range r.parts {
+		if p := &r.parts[i]; p.partition != nil {
+			p.promised = p.partition.Promised()
+		}
+	}
 }
 
 // watch arranges that w is woken by every partition. A watch fires once, so it is renewed at each look.

@@ -1,7 +1,8 @@
 package api
 
 import (
-	"context"
+	"time"
+	"unsafe"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -19,6 +20,10 @@ import (
 // Where there is none, offset, timestamp and epoch are -1. Earliest local is the earliest; latest tiered and earliest
 // pending upload are -1, since nothing is tiered. A partition that is named twice gets INVALID_REQUEST; a special timestamp
 // below the version that brought it, or one that nobody knows, UNSUPPORTED_VERSION. The client's leader epoch is checked (KIP-320).
+//
+// A record that was acknowledged before the request came is found: the answer waits for the sync under way. If that takes
+// longer than the request's timeout, or 5 s, the partition gets OFFSET_NOT_AVAILABLE (below v5: LEADER_NOT_AVAILABLE), and
+// KAFKA_STORAGE_ERROR if the sync fails. Earlier offsets do not wait.
 //
 // **Differences from Apache Kafka**
 //
@@ -71,7 +76,70 @@ type found struct {
 
 var nothingFound = found{unknownOffset, unknownTimestamp, batch.NoEpoch}
 
-func (a *API) listOffsets(_ context.Context, req *Request, m *kmsg.ListOffsetsRequest) kmsg.Response {
+// offsetsReply waits until what was acknowledged can be found, and finds it.
+type offsetsReply struct {
+	asked   Asked
+	request *kmsg.ListOffsetsRequest
+	settling
+}
+
+// listOffsets is stage one: it finds out which partitions have acknowledged records that are not committed yet.
+func (a *API) listOffsets(s *stage, req *Request, m *kmsg.ListOffsetsRequest) (Reply, error) {
+	r := &offsetsReply{asked: a.Asked(req), request: m}
+	r.deadline = s.now.Add(settleMax)
+	if m.TimeoutMillis > 0 {
+		r.deadline = s.now.Add(min(settleMax, time.Duration(m.TimeoutMillis)*time.Millisecond))
+	}
+	for i := range m.Topics {
+		for _, tp := range m.Topics[i].Partitions {
+			if tp.Timestamp < maxTimestamp || tp.Timestamp == earliestTimestamp {
+				continue // the start of a log does not depend on its newest records
+			}
+			if p, err := a.node.Partition(m.Topics[i].Topic, tp.Partition); err == nil {
+				r.add(p, p.Promised())
+			}
+		}
+	}
+	return r, nil
+}
+
+// Poll implements Reply.
+func (r *offsetsReply) Poll(now time.Time, w *partition.Waiter, out *Out) (bool, time.Time) {
+	if !r.settled(w) {
+		if now.Before(r.deadline) && !r.asked.api.Draining() {
+			return false, r.deadline
+		}
+		r.expire(r.late())
+	}
+	r.asked.Append(out, r.respond())
+	r.Drop()
+	return true, time.Time{}
+}
+
+// late returns the code for records that are not committed in time, which every client retries (KIP-207).
+func (r *offsetsReply) late() *kerr.Error {
+	if r.asked.Version() < 5 {
+		return kerr.LeaderNotAvailable
+	}
+	return kerr.OffsetNotAvailable
+}
+
+// Held implements Reply.
+func (r *offsetsReply) Held() int {
+	held := r.held()
+	for i := range r.request.Topics {
+		t := &r.request.Topics[i]
+		held += len(t.Topic) + cap(t.Partitions)*int(unsafe.Sizeof(t.Partitions[0]))
+	}
+	return held
+}
+
+// Drop implements Reply.
+func (r *offsetsReply) Drop() { r.watch.stop() }
+
+// respond makes the response.
+func (r *offsetsReply) respond() kmsg.Response {
+	m := r.request
 	resp := kmsg.NewPtrListOffsetsResponse()
 	seen := make(map[partKey]int)
 	for i := range m.Topics {
@@ -87,9 +155,9 @@ func (a *API) listOffsets(_ context.Context, req *Request, m *kmsg.ListOffsetsRe
 			tp := &t.Partitions[j]
 			var rp kmsg.ListOffsetsResponseTopicPartition
 			if n := seen[partKey{name: t.Topic, index: tp.Partition}]; n > 1 {
-				rp = a.listedOffset(req, tp, nothingFound, refuse(kerr.InvalidRequest, "%s-%d is named %d times", t.Topic, tp.Partition, n))
+				rp = r.listed(tp, nothingFound, refuse(kerr.InvalidRequest, "%s-%d is named %d times", t.Topic, tp.Partition, n))
 			} else {
-				rp = a.listOffset(req, m, t.Topic, tp)
+				rp = r.list(t.Topic, tp)
 			}
 			rt.Partitions = append(rt.Partitions, rp)
 		}
@@ -98,32 +166,36 @@ func (a *API) listOffsets(_ context.Context, req *Request, m *kmsg.ListOffsetsRe
 	return resp
 }
 
-// listOffset answers one partition.
-func (a *API) listOffset(req *Request, m *kmsg.ListOffsetsRequest, topic string, tp *kmsg.ListOffsetsRequestTopicPartition) kmsg.ListOffsetsResponseTopicPartition {
+// list answers one partition.
+func (r *offsetsReply) list(topic string, tp *kmsg.ListOffsetsRequestTopicPartition) kmsg.ListOffsetsResponseTopicPartition {
+	version := r.asked.Version()
 	since, known := timestampSince(tp.Timestamp)
-	if !known || req.Version < since {
-		return a.listedOffset(req, tp, nothingFound, refuse(kerr.UnsupportedVersion, "timestamp %d is not known to v%d", tp.Timestamp, req.Version))
+	if !known || version < since {
+		return r.listed(tp, nothingFound, refuse(kerr.UnsupportedVersion, "timestamp %d is not known to v%d", tp.Timestamp, version))
 	}
-	p, err := a.node.Partition(topic, tp.Partition)
+	p, err := r.asked.api.node.Partition(topic, tp.Partition)
 	if err == nil {
 		err = p.CheckEpoch(batch.Epoch(tp.CurrentLeaderEpoch))
 	}
-	if err != nil {
-		return a.listedOffset(req, tp, nothingFound, err)
+	if err == nil {
+		err = r.failed[p]
 	}
-	at, err := findOffset(p, tp.Timestamp, partition.Isolation(m.IsolationLevel))
-	rp := a.listedOffset(req, tp, at, err)
-	if req.Version == 0 && err == nil {
+	if err != nil {
+		return r.listed(tp, nothingFound, err)
+	}
+	at, err := findOffset(p, tp.Timestamp, partition.Isolation(r.request.IsolationLevel))
+	rp := r.listed(tp, at, err)
+	if version == 0 && err == nil {
 		rp.OldStyleOffsets = oldStyleOffsets(p, tp, at)
 	}
 	return rp
 }
 
-// listedOffset makes a response of an answer or an error.
-func (a *API) listedOffset(req *Request, tp *kmsg.ListOffsetsRequestTopicPartition, at found, err error) kmsg.ListOffsetsResponseTopicPartition {
+// listed makes a response of an answer or an error.
+func (r *offsetsReply) listed(tp *kmsg.ListOffsetsRequestTopicPartition, at found, err error) kmsg.ListOffsetsResponseTopicPartition {
 	rp := kmsg.NewListOffsetsResponseTopicPartition()
 	rp.Partition = tp.Partition
-	rp.ErrorCode = a.fault(req, err)
+	rp.ErrorCode = r.asked.Code(err)
 	if err != nil {
 		at = nothingFound
 	}

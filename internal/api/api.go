@@ -113,7 +113,7 @@ func (a *API) Drain() { a.draining.Store(true) }
 // Early reports whether requests of key are begun while earlier replies are still waiting.
 func (a *API) Early(key kmsg.Key) bool {
 	h := a.handler(key)
-	return h != nil && h.begin != nil
+	return h != nil && h.begin != nil && !h.ordered
 }
 
 // handler finds the row of key; nil if there is none.
@@ -173,7 +173,7 @@ func (a *API) beginOne(ctx context.Context, s *stage, req *Request) (Reply, erro
 	if h == nil {
 		return nil, fmt.Errorf("%w %d", wire.ErrUnknownKey, req.Key)
 	}
-	if h.begin != nil {
+	if h.begin != nil && !h.ordered {
 		return h.begin(a, s, req)
 	}
 	if row, _ := wire.Lookup(req.Key); req.Key == kmsg.ApiVersions && !row.Serves(req.Version) {
@@ -182,6 +182,9 @@ func (a *API) beginOne(ctx context.Context, s *stage, req *Request) (Reply, erro
 	if len(req.Body) > largeBody {
 		a.large <- struct{}{}
 		defer func() { <-a.large }()
+	}
+	if h.ordered {
+		return h.begin(a, s, req)
 	}
 	m, err := wire.Decode(req.Header, req.Body)
 	if err != nil {

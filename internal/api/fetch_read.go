@@ -20,9 +20,11 @@ var noOffsets = partition.Offsets{Start: -1, HighWatermark: -1, LastStable: -1, 
 
 // read takes what the partitions have now and reports whether that is reason to answer before the deadline: enough bytes, an error, a
 // divergence, or nothing to wait for (Kafka's ReplicaManager.fetchMessages); nor is there at the end of a segment that is not the last
-// (DelayedFetch.tryComplete).
-func (r *fetchReply) read() (enough bool) {
+// (DelayedFetch.tryComplete). settled is false while a partition has no more to read only because the sync of acknowledged
+// records is under way, and nothing went wrong.
+func (r *fetchReply) read() (enough, settled bool) {
 	left, whole, got, missing := r.maxBytes, true, 0, 0
+	settled, failed := true, false
 	for i := range r.parts {
 		p := &r.parts[i]
 		p.take(min(left, p.wish.maxBytes), whole, r.isolation)
@@ -32,8 +34,13 @@ func (r *fetchReply) read() (enough bool) {
 		switch {
 		case isMissing(p.refused):
 			missing++
-		case p.err != nil || p.diverges || p.data.More():
+		case p.err != nil || p.diverges:
+			enough, failed = true, true
+		case p.data.More():
 			enough = true
+		}
+		if p.unsettled {
+			settled = false
 		}
 		if n := p.data.Len(); n > 0 {
 			whole = false
@@ -41,7 +48,7 @@ func (r *fetchReply) read() (enough bool) {
 			left = max(left-n, 0)
 		}
 	}
-	return enough || got >= r.minBytes || missing == len(r.parts)
+	return enough || got >= r.minBytes || missing == len(r.parts), settled || failed
 }
 
 // isMissing reports whether err says that there is no such partition (what Kafka's KafkaApis.handleFetchRequest finds before it reads).
@@ -51,7 +58,7 @@ func isMissing(err error) bool {
 
 // take reads one partition.
 func (p *fetchPart) take(maxBytes int, whole bool, iso partition.Isolation) {
-	p.marks, p.diverges = noOffsets, false
+	p.marks, p.diverges, p.unsettled = noOffsets, false, false
 	if p.err = p.refused; p.err != nil || p.diverge() {
 		return
 	}
@@ -62,6 +69,7 @@ func (p *fetchPart) take(maxBytes int, whole bool, iso partition.Isolation) {
 		Whole:       whole,
 		Isolation:   iso,
 	})
+	p.unsettled = p.data.Len() < maxBytes && p.marks.HighWatermark < p.promised
 	switch n := p.data.Len(); {
 	case p.err != nil:
 		p.fail(p.err)

@@ -15,6 +15,8 @@ const handlerSlots = 96
 type Handler struct {
 	// begin is stage one of an early key.
 	begin func(a *API, s *stage, req *Request) (Reply, error)
+	// ordered begins the request only when all earlier replies have left, although it has a stage one.
+	ordered bool
 	// answer is the handler of any other key. It may block, until ctx ends at most.
 	answer func(ctx context.Context, a *API, req *Request, m kmsg.Request) kmsg.Response
 }
@@ -28,6 +30,14 @@ func early[M kmsg.Request](fn func(*API, *stage, *Request, M) (Reply, error)) Ha
 		}
 		return fn(a, s, req, as[M](m))
 	}}
+}
+
+// parked makes a handler of a stage one that begins when all earlier replies have left, and whose reply may wait. Early
+// requests behind it begin meanwhile.
+func parked[M kmsg.Request](fn func(*API, *stage, *Request, M) (Reply, error)) Handler {
+	h := early(fn)
+	h.ordered = true
+	return h
 }
 
 // as is m, which is an M: its key is that of the handler.
@@ -50,12 +60,12 @@ func late[M kmsg.Request](fn func(*API, context.Context, *Request, M) kmsg.Respo
 func handlers() (table [handlerSlots]Handler) {
 	table[kmsg.Produce] = Handler{begin: (*API).produce}
 	table[kmsg.Fetch] = early((*API).fetch)
-	table[kmsg.ListOffsets] = late((*API).listOffsets)
+	table[kmsg.ListOffsets] = parked((*API).listOffsets)
 	table[kmsg.Metadata] = late((*API).metadata)
 	table[kmsg.ApiVersions] = late((*API).apiVersions)
 	table[kmsg.CreateTopics] = late((*API).createTopics)
 	table[kmsg.DeleteTopics] = late((*API).deleteTopics)
-	table[kmsg.DeleteRecords] = late((*API).deleteRecords)
+	table[kmsg.DeleteRecords] = parked((*API).deleteRecords)
 	table[kmsg.InitProducerID] = late((*API).initProducerID)
 	table[kmsg.OffsetForLeaderEpoch] = late((*API).offsetForLeaderEpoch)
 	table[kmsg.DescribeLogDirs] = late((*API).describeLogDirs)

@@ -14,3 +14,11 @@ func (p *Partition) Await(end batch.Offset) (done bool, err error) {
 	}
 	return false, nil
 }
+
+// Promised returns the offset below which every later request must find the records, once [Partition.Await] says that
+// they are committed: the end of the log. With acks=1 the broker acknowledges a record before the sync that commits it,
+// so until that sync returns, a reader that looks at once misses a record that its own client was promised.
+//
+// This holds while this replica alone is in sync: then only its own sync stands between a record and its readers. With
+// more replicas in sync, acks=1 promises the leader's copy alone, as in Kafka, and the offset is the high watermark.
+func (p *Partition) Promised() batch.Offset { return p.log.End() }

@@ -123,6 +123,21 @@ func TestLateWaits(t *testing.T) {
 	})
 }
 
+// TestWaitingLateReply: a late request whose reply waits holds up no early one: those behind it begin meanwhile.
+func TestWaitingLateReply(t *testing.T) {
+	t.Parallel()
+	onBoth(t, Options{}, func(t *testing.T, h *stub, c net.Conn) {
+		send(c, frame(kmsg.ListOffsets, 1, 1, nil), produceFrame(2, nil), metadataFrame(3))
+		for _, id := range []int32{1, 2} {
+			if got := <-h.begun; got != id {
+				t.Fatalf("request %d began, expected %d", got, id)
+			}
+		}
+		h.let(1)
+		expectReplies(t, c, 1, 2, 3)
+	})
+}
+
 func TestQueueBound(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -18,7 +18,8 @@ import (
 	"github.com/ottla-io/ottla/internal/partition"
 )
 
-// stub is a Handler that answers with the correlation id, and whose replies of Fetch wait until they are let go.
+// stub is a Handler that answers with the correlation id. Its replies of Fetch, which is early, and of ListOffsets, which is
+// not, wait until they are let go.
 type stub struct {
 	mu struct {
 		sync.Mutex
@@ -50,7 +51,7 @@ func (s *stub) Begin(_ context.Context, _ time.Time, run []*api.Request, replies
 			return i, s.fail
 		}
 		ids = append(ids, req.CorrelationID)
-		r := &stubReply{stub: s, id: req.CorrelationID, ready: req.Key != kmsg.Fetch, payload: bytes.Clone(req.Body)}
+		r := &stubReply{stub: s, id: req.CorrelationID, ready: !waits(req.Key), payload: bytes.Clone(req.Body)}
 		replies[i] = r
 		if req.Key == kmsg.Produce && len(req.Body) > 0 && req.Body[0] == noReply {
 			replies[i] = nil
@@ -58,13 +59,16 @@ func (s *stub) Begin(_ context.Context, _ time.Time, run []*api.Request, replies
 		if s.patience > 0 {
 			r.deadline = time.Now().Add(s.patience)
 		}
-		if req.Key == kmsg.Fetch {
+		if waits(req.Key) {
 			s.mu.parked[r.id] = r
 		}
 		s.note(r.id)
 	}
 	return len(run), nil
 }
+
+// waits reports whether replies of key wait.
+func waits(key kmsg.Key) bool { return key == kmsg.Fetch || key == kmsg.ListOffsets }
 
 // note tells the test, unless it has stopped looking.
 func (s *stub) note(id int32) {
