@@ -36,6 +36,7 @@ var sections = []section{
 	{"fetch-1MiB", fetchSection},
 	{"round-trip", roundTripSection},
 	{"sync", syncSection},
+	{"own-record", ownSection},
 	{"end-to-end", endToEndSection},
 	{"start", startSection},
 	{"memory", memorySection},
