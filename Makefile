@@ -10,8 +10,9 @@ KILL_CYCLES ?= 100
 POWER_CYCLES ?= 60
 FUZZTIME ?= 20s
 CHURN_TIME ?= 10m
+PLATFORMS := linux/386 linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64
 
-.PHONY: help run build test check lint race fuzz crash interop interop-java kgo churn bench go-version clean
+.PHONY: help run build test check lint race platforms fuzz crash interop interop-java kgo churn bench go-version clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +43,10 @@ lint: go-version ## golangci-lint with .golangci.yml (downloads and builds it)
 
 race: ## the unit tests with the race detector
 	$(GO) test -race -short ./...
+
+platforms: go-version ## vet the code and its tests for other platforms; run the tests of everything that parses and stores as 32-bit code
+	@for p in $(PLATFORMS); do echo "vet $$p"; CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) vet ./... || exit 1; done
+	@[ "$$($(GO) env GOHOSTOS)/$$($(GO) env GOHOSTARCH)" != linux/amd64 ] || CGO_ENABLED=0 GOARCH=386 $(GO) test -short ./internal/protocol/... ./internal/storage/... ./internal/partition/... ./internal/coordinator/... ./internal/api/...
 
 fuzz: ## each fuzz target for FUZZTIME (20s)
 	@test/fuzz.sh $(FUZZTIME)

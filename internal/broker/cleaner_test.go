@@ -141,7 +141,7 @@ func TestThrottle(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := limited.wait(ended, now, 1<<40); !errors.Is(err, context.Canceled) {
+	if err := limited.wait(ended, now, 1<<30); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

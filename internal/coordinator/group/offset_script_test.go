@@ -1,6 +1,7 @@
 package group
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -27,7 +28,10 @@ func commitLines(t *testing.T, in any, lines []string) any {
 			case "pad":
 				p.Metadata = strings.Repeat("é", number(t, value))
 			case "timestamp":
-				p.Timestamp = int64(number(t, value))
+				var err error
+				if p.Timestamp, err = strconv.ParseInt(value, 10, 64); err != nil {
+					t.Fatal(err)
+				}
 			case "err":
 				p.Err = kerr.UnknownTopicOrPartition
 			}

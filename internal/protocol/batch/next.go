@@ -8,6 +8,10 @@ import (
 // minLength is the smallest value of the length field: a header with no records, without the LogOverhead.
 const minLength = HeaderSize - LogOverhead
 
+// maxLength is the largest value of the length field: with it, the whole size still is an int on 32-bit machines. A
+// segment, which has at most as many bytes, holds no larger batch.
+const maxLength = math.MaxInt32 - LogOverhead
+
 // PeekLen is how many bytes PeekSize needs in order to see the magic too.
 const PeekLen = posMagic + 1
 
@@ -42,6 +46,9 @@ func PeekSize(b []byte) (int, error) {
 	length := int32(binary.BigEndian.Uint32(b[posLength:]))
 	if length < minLength {
 		return 0, corruptf("length is %d, expected at least %d", length, minLength)
+	}
+	if length > maxLength {
+		return 0, corruptf("length is %d, expected at most %d", length, maxLength)
 	}
 	return LogOverhead + int(length), nil
 }

@@ -16,6 +16,8 @@ func raw(fields ...any) []byte {
 		switch f := f.(type) {
 		case int:
 			body = binary.AppendVarint(body, int64(f))
+		case int64:
+			body = binary.AppendVarint(body, f)
 		case string:
 			body = append(body, f...)
 		}
@@ -71,7 +73,7 @@ func TestValidateRefuses(t *testing.T) {
 		"no offset delta":      {first(raw(attr, 0)), ErrInvalid, "record 0: its timestamp"},
 		"key passes":           {first(raw(attr, 0, 0, 40, "k", 1, "v", 0)), ErrInvalid, "record 0: its key"},
 		"value passes":         {first(raw(attr, 0, 0, 1, "k", 9, "v", 0)), ErrInvalid, "record 0: its value"},
-		"huge key":             {first(raw(attr, 0, 0, math.MaxInt64, "k", 1, "v", 0)), ErrInvalid, "record 0: its key"},
+		"huge key":             {first(raw(attr, 0, 0, int64(math.MaxInt64), "k", 1, "v", 0)), ErrInvalid, "record 0: its key"},
 		"no header count":      {first(raw(attr, 0, 0, 1, "k", 1, "v")), ErrInvalid, "record 0: its headers"},
 		"negative headers":     {first(raw(attr, 0, 0, 1, "k", 1, "v", -1)), ErrInvalid, "record 0: its headers"},
 		"many headers":         {first(raw(attr, 0, 0, 1, "k", 1, "v", 1<<30)), ErrInvalid, "record 0: its headers"},

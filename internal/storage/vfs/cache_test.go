@@ -154,28 +154,6 @@ func TestCacheSyncDoesNotCoverLaterWrites(t *testing.T) {
 	}
 }
 
-func TestCacheKeepsWhatIsInUse(t *testing.T) {
-	t.Parallel()
-	base := count(openDisk(t))
-	cache := Cache(base, 1)
-	f := seal(t, cache, "f", "text")
-	g := seal(t, cache, "g", "other")
-	must(t, f.WithFd(func(fd uintptr) error {
-		for range 3 {
-			wantContent(t, g, "other")
-		}
-		var st syscall.Stat_t
-		must(t, syscall.Fstat(int(fd), &st))
-		if st.Size != 4 {
-			t.Errorf("the descriptor is another file's, of %d bytes", st.Size)
-		}
-		must(t, f.Close()) // closed by its last user
-		return syscall.Fstat(int(fd), &st)
-	}))
-	must(t, g.Close())
-	wantOpen(t, cache, base, 0)
-}
-
 func TestCachePrefersTheUnused(t *testing.T) {
 	t.Parallel()
 	cache := Cache(NewMem(), 3)

@@ -53,16 +53,6 @@ func TestOSErrorsNameFileAndPosition(t *testing.T) {
 	}
 }
 
-func TestOSWithFd(t *testing.T) {
-	t.Parallel()
-	f := create(t, openDisk(t), "f", "abc")
-	var got syscall.Stat_t
-	must(t, f.WithFd(func(fd uintptr) error { return syscall.Fstat(int(fd), &got) }))
-	if got.Size != 3 {
-		t.Fatalf("size by descriptor is %d", got.Size)
-	}
-}
-
 func TestLock(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
