@@ -43,22 +43,22 @@ func (s *settings) Resolve(overrides map[string]string) partition.Options {
 type topicValidator struct{ *settings }
 
 // Validate implements broker.TopicDefaults.
-func (v topicValidator) Validate(overrides map[string]string) error {
-	return v.static.Validate(overrides)
+func (v topicValidator) Validate(overrides map[string]string, changed []string) error {
+	return v.static.Validate(overrides, changed)
 }
 
 // schema is the meta.ConfigSchema.
 type schema struct{ *settings }
 
-// Validate checks a resource's configs. It must be pure, so topics and groups are checked against the settings of the start.
-func (s schema) Validate(r meta.Resource, configs map[string]string) error {
+// Validate checks what a change did to a resource's configs. It must be pure, so topics and groups are checked against the settings of the start.
+func (s schema) Validate(r meta.Resource, configs map[string]string, changed []string) error {
 	switch r.Type {
 	case meta.ResourceTopic:
-		return s.static.Validate(configs)
+		return s.static.Validate(configs, changed)
 	case meta.ResourceBroker:
-		return config.ValidateDynamic(configs)
+		return config.ValidateDynamic(configs, changed)
 	case meta.ResourceGroup:
-		return setting.CheckGroupTogether(entries(s.static.DescribeBroker()), configs)
+		return setting.CheckGroupTogether(entries(s.static.DescribeBroker()), configs, changed)
 	default:
 		return nil
 	}
@@ -77,6 +77,12 @@ func (s *settings) DescribeTopic(d api.Dynamic, overrides map[string]string) []s
 // DescribeBroker implements api.Configs.
 func (s *settings) DescribeBroker(d api.Dynamic) []setting.Entry {
 	return entries(s.static.WithDynamic(d.Cluster, d.Node).DescribeBroker())
+}
+
+// BrokerSetting implements api.Configs.
+func (s *settings) BrokerSetting(name string) (setting.Entry, bool) {
+	e, ok := s.static.DescribeBrokerKey(name)
+	return entries([]config.Entry{e})[0], ok
 }
 
 func entries(all []config.Entry) []setting.Entry {

@@ -23,6 +23,9 @@ import (
 
 // loadConfig resolves the options' settings.
 func loadConfig(opts Options) (*config.Config, error) {
+	if err := oneStore(opts); err != nil {
+		return nil, err
+	}
 	in := config.Input{Environ: opts.Environ, File: opts.ConfigFile}
 	if opts.ConfigFile != "" {
 		text, err := os.ReadFile(opts.ConfigFile)
@@ -41,10 +44,20 @@ func loadConfig(opts Options) (*config.Config, error) {
 	}
 	add("log.dirs", opts.DataDir, "DataDir")
 	add("admin.listener", opts.Admin, "Admin")
-	if opts.Listen != "" {
-		add("listeners", config.ListenFlag(opts.Listen), "Listen")
-	}
+	add("listeners", opts.Listen, "Listen")
 	return config.Load(in)
+}
+
+// oneStore refuses options that ask for memory and for a directory.
+func oneStore(opts Options) error {
+	for _, dir := range []struct{ name, text string }{
+		{"DataDir", opts.DataDir}, {`Settings["log.dirs"]`, opts.Settings["log.dirs"]}, {`Settings["log.dir"]`, opts.Settings["log.dir"]},
+	} {
+		if opts.Memory && dir.text != "" {
+			return fmt.Errorf("options Memory and %s=%q are both set: data is kept in memory or in a directory, so set one", dir.name, dir.text)
+		}
+	}
+	return nil
 }
 
 // openFilesShare is the part of the process's limit of descriptors that the data directory's files may have.

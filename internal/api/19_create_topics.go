@@ -26,7 +26,7 @@ import (
 //
 // Kafka answers before the brokers know the topic. default.replication.factor is lowered to the number of brokers. The settings of
 // more than 1000 topics are not in one response (their error is POLICY_VIOLATION); DescribeConfigs has them. A timeout of 0 or less is no
-// limit; Kafka times out at once.
+// limit; Kafka times out at once. Topic settings that Kafka 4 dropped (message.format.version and the like) are taken, and have no effect.
 //
 // **Versions**
 //

@@ -155,6 +155,125 @@ func TestIncrementalAlterConfigsRefused(t *testing.T) {
 	}
 }
 
+// bring gives a resource configs that no handler has judged, as a directory of Kafka does.
+func (n *adminNode) bring(r meta.Resource, configs map[string]string) {
+	n.t.Helper()
+	changes := meta.ResourceChanges{Resource: r}
+	for key, text := range configs {
+		changes.Changes = append(changes.Changes, meta.ConfigChange{Name: key, Value: &text})
+	}
+	n.foreign = true
+	results, err := n.broker.AlterConfigs(n.t.Context(), []meta.ResourceChanges{changes}, false)
+	n.foreign = false
+	if err != nil || results[0].Err != nil {
+		n.t.Fatalf("%v: %v %v", r, err, results)
+	}
+}
+
+// TestForeignConfigs: what a directory of Kafka brought onto a resource never blocks a change of another key, is described, may be sent again as
+// it is, and can be deleted.
+func TestForeignConfigs(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		typ     kmsg.ConfigResourceType
+		name    string
+		kept    map[string]string
+		other   string // a change of another key
+		refused string // a key that may not have another value
+	}{
+		{kmsg.ConfigResourceTypeTopic, "a", map[string]string{"from.the.future": "1", "segment.bytes": "14", "message.format.version": "2.8"}, "flush.ms", "from.the.future"},
+		{kmsg.ConfigResourceTypeBroker, "1", map[string]string{"from.the.future": "1", "log.segment.bytes": "14", "log.message.downconversion.enable": "false"}, "log.cleaner.threads", "from.the.future"},
+		{kmsg.ConfigResourceTypeBroker, "", map[string]string{"ssl.keystore.location": "/k", "num.partitions": "0"}, "log.cleaner.threads", "ssl.keystore.location"},
+		{kmsg.ConfigResourceTypeGroupConfig, "g", map[string]string{"from.the.future": "1", "consumer.session.timeout.ms": "1", "streams.num.warmup.replicas": "3"}, "errors.deadletterqueue.topic.name", "consumer.session.timeout.ms"},
+		{kmsg.ConfigResourceTypeClientMetrics, "m", map[string]string{"from.the.future": "1", "match": "colour=red"}, "interval.ms", "match"},
+	} {
+		n := newAdminNode(t, nil, nil)
+		n.create("a", 1)
+		r := meta.Resource{Type: int8(c.typ), Name: c.name}
+		what := c.typ.String() + " " + c.name
+		n.bring(r, c.kept)
+		wantCode(t, what+": another key", alterOne(n, changeOf(c.typ, c.name, c.other, "=100000")), "")
+		described := describe(n, 4, resource(c.typ, c.name))[0]
+		again := []string{c.other, "=200000"}
+		for key, text := range c.kept {
+			e := configNamed(described, key)
+			if e == nil || !e.IsSensitive && textOf(e.Value) != text && e.Source == kmsg.ConfigSourceDynamicTopicConfig {
+				t.Errorf("%s: %s is described as %+v", what, key, e)
+			}
+			again = append(again, key, "="+text)
+		}
+		wantCode(t, what+": all that is there", alterOne(n, changeOf(c.typ, c.name, again...)), "")
+		if got := n.broker.Image().Config(r)[c.other]; got != "200000" {
+			t.Errorf("%s: %s is %q", what, c.other, got)
+		}
+		if code := alterOne(n, changeOf(c.typ, c.name, c.refused, "=another")); code == 0 {
+			t.Errorf("%s: %s may have any value", what, c.refused)
+		}
+		for key := range c.kept {
+			wantCode(t, what+": delete "+key, alterOne(n, changeOf(c.typ, c.name, key, "-")), "")
+		}
+		if got := n.broker.Image().Config(r); len(got) != 1 {
+			t.Errorf("%s: left are %v", what, got)
+		}
+	}
+}
+
+func configNamed(r kmsg.DescribeConfigsResponseResource, name string) *kmsg.DescribeConfigsResponseResourceConfig {
+	for i := range r.Configs {
+		if r.Configs[i].Name == name {
+			return &r.Configs[i]
+		}
+	}
+	return nil
+}
+
+// TestConfigsWithoutEffect: Kafka's settings that say nothing here can be set and are kept and described; what only a restart changes in Kafka
+// is read-only, and what would protect the broker is refused.
+func TestConfigsWithoutEffect(t *testing.T) {
+	t.Parallel()
+	n := newAdminNode(t, nil, nil)
+	n.create("a", 1, "message.format.version", "2.8", "max.decompressed.message.bytes", "1000", "remote.copy.lag.ms", "5")
+	for _, c := range []struct {
+		typ              kmsg.ConfigResourceType
+		name, key, value string
+		code             string
+	}{
+		{kmsg.ConfigResourceTypeTopic, "a", "errors.deadletterqueue.group.enable", "true", ""},
+		{kmsg.ConfigResourceTypeTopic, "a", "message.downconversion.enable", "false", ""},
+		{kmsg.ConfigResourceTypeTopic, "a", "message.timestamp.difference.max.ms", "7", ""},
+		{kmsg.ConfigResourceTypeTopic, "a", "max.decompressed.message.bytes", "0", "INVALID_CONFIG"},
+		{kmsg.ConfigResourceTypeTopic, "a", "message.format.version", "new", "INVALID_CONFIG"},
+		{kmsg.ConfigResourceTypeBroker, "1", "num.io.threads", "4", ""},
+		{kmsg.ConfigResourceTypeBroker, "1", "log.message.downconversion.enable", "false", ""},
+		{kmsg.ConfigResourceTypeBroker, "1", "max.connections.per.ip.overrides", "127.0.0.1:7", ""},
+		{kmsg.ConfigResourceTypeBroker, "", "remote.log.reader.threads", "3", ""},
+		{kmsg.ConfigResourceTypeBroker, "", "leader.replication.throttled.rate", "1000", ""},
+		{kmsg.ConfigResourceTypeBroker, "", "metric.reporters", "a.B", ""},
+		{kmsg.ConfigResourceTypeBroker, "", "num.io.threads", "0", "INVALID_REQUEST"},
+		{kmsg.ConfigResourceTypeBroker, "1", "zookeeper.connect", "z:1", "INVALID_REQUEST"},
+		{kmsg.ConfigResourceTypeBroker, "1", "controller.quorum.voters", "1@h:1", "INVALID_REQUEST"},
+		{kmsg.ConfigResourceTypeBroker, "1", "ssl.client.auth", "required", "INVALID_REQUEST"},
+		{kmsg.ConfigResourceTypeBroker, "", "sasl.enabled.mechanisms", "PLAIN", "INVALID_REQUEST"},
+		{kmsg.ConfigResourceTypeBroker, "1", "listener.name.tls.ssl.keystore.location", "/k", "INVALID_CONFIG"},
+		{kmsg.ConfigResourceTypeGroupConfig, "g", "streams.num.warmup.replicas", "3", ""},
+		{kmsg.ConfigResourceTypeGroupConfig, "g", "share.auto.offset.reset", "by_duration:PT1H", ""},
+		{kmsg.ConfigResourceTypeGroupConfig, "g", "share.isolation.level", "none", "INVALID_CONFIG"},
+	} {
+		what := c.name + " " + c.key
+		wantCode(t, what, alterOne(n, changeOf(c.typ, c.name, c.key, "="+c.value)), c.code)
+		if c.code != "" {
+			continue
+		}
+		e := configNamed(describe(n, 4, resource(c.typ, c.name))[0], c.key)
+		if e == nil || textOf(e.Value) != c.value || e.Source == kmsg.ConfigSourceDefaultConfig {
+			t.Errorf("%s is described as %+v", what, e)
+		}
+	}
+	if e := configNamed(describe(n, 4, resource(kmsg.ConfigResourceTypeTopic, "a"))[0], "message.format.version"); e == nil || textOf(e.Value) != "2.8" {
+		t.Errorf("message.format.version is described as %+v", e)
+	}
+}
+
 // A resource that is named twice is refused both times, and not changed.
 func TestIncrementalAlterConfigsTwice(t *testing.T) {
 	t.Parallel()

@@ -13,6 +13,9 @@ type Configs interface {
 	DescribeTopic(dynamic Dynamic, overrides map[string]string) []setting.Entry
 	// DescribeBroker lists the settings of this broker.
 	DescribeBroker(dynamic Dynamic) []setting.Entry
+	// BrokerSetting describes a broker's setting as it is at the start, also one that DescribeBroker lists only where it was given; ok is false
+	// if it is unknown.
+	BrokerSetting(name string) (e setting.Entry, ok bool)
 }
 
 // Dynamic is the broker settings that were changed while brokers run: those of all brokers, and those of this one, which

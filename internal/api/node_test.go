@@ -165,8 +165,8 @@ func (n *testNode) host(t *meta.Topic, index int32, unknown error) (*partition.P
 // anyConfig takes every config.
 type anyConfig struct{}
 
-func (anyConfig) Validate(meta.Resource, map[string]string) error { return nil }
-func (anyConfig) List(meta.Resource, string) (string, bool)       { return "", false }
+func (anyConfig) Validate(meta.Resource, map[string]string, []string) error { return nil }
+func (anyConfig) List(meta.Resource, string) (string, bool)                 { return "", false }
 
 // testAPI is the handlers over a testNode, and a client's connection.
 type testAPI struct {

@@ -79,11 +79,11 @@ func (b *Broker) AllocateProducerID(ctx context.Context) (int64, error) {
 type topicSchema struct{ topics TopicDefaults }
 
 // Validate checks the configs of topics.
-func (s topicSchema) Validate(r meta.Resource, configs map[string]string) error {
+func (s topicSchema) Validate(r meta.Resource, configs map[string]string, changed []string) error {
 	if r.Type != meta.ResourceTopic {
 		return nil
 	}
-	return s.topics.Validate(configs)
+	return s.topics.Validate(configs, changed)
 }
 
 // List knows the list configs of topics, with Kafka's defaults.

@@ -67,10 +67,11 @@ type Sync struct {
 
 // TopicDefaults resolves a topic's settings from its own overrides and the broker's.
 type TopicDefaults interface {
-	// Resolve turns a topic's overrides into options; overrides were validated before.
+	// Resolve turns a topic's overrides into options; a directory of Kafka may hold keys that are unknown here.
 	Resolve(overrides map[string]string) partition.Options
-	// Validate checks one topic's overrides; the error names the key, the value and the limit (INVALID_CONFIG).
-	Validate(overrides map[string]string) error
+	// Validate checks one topic's overrides after a change of the keys changed, and judges only these; the error names the key, the value and
+	// the limit (INVALID_CONFIG).
+	Validate(overrides map[string]string, changed []string) error
 }
 
 // Broker is this node.

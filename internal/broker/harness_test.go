@@ -42,8 +42,8 @@ func (defaults) Resolve(overrides map[string]string) partition.Options {
 	return o
 }
 
-func (defaults) Validate(overrides map[string]string) error {
-	for key := range overrides {
+func (defaults) Validate(_ map[string]string, changed []string) error {
+	for _, key := range changed {
 		if key != "max.message.bytes" && key != "durability" {
 			return fmt.Errorf("unknown topic config %s", key)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ottla-io/ottla/internal/cli/session"
 	"github.com/ottla-io/ottla/internal/config"
+	"github.com/ottla-io/ottla/internal/setting"
 )
 
 func (a *app) configCommand() *cobra.Command {
@@ -269,6 +270,20 @@ func (a *app) alter(ctx context.Context, r resource, changes []kadm.AlterConfig)
 	})
 }
 
+// explain explains what a key is of brokers, topics, groups and client metrics subscriptions.
+func explain(c *config.Config, key string) ([]config.Explanation, error) {
+	all, err := c.Explain(key)
+	for _, k := range setting.Lookup(key) {
+		e := config.Explanation{Name: k.Name, Of: k.Of, Type: k.Type, Doc: k.Doc, Allowed: k.Allowed, NoEffect: k.NoEffect}
+		e.Values = []config.Given{{Value: k.Default, From: "default"}}
+		if v, ok := c.Lookup(k.Broker); ok && !v.Null {
+			e.Values = []config.Given{{Value: v.Text, From: v.Name + ", " + v.Place}}
+		}
+		all, err = append(all, e), nil
+	}
+	return all, err
+}
+
 func (a *app) configExplain() *cobra.Command {
 	var flags settingFlags
 	cmd := &cobra.Command{
@@ -277,7 +292,7 @@ func (a *app) configExplain() *cobra.Command {
 			"the default. No broker is asked; `ottla config get` asks one, and knows what was set while it ran.",
 		Example: "  ottla config explain retention.ms\n  ottla config explain listeners --config server.properties",
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return append(config.Names(false), config.Names(true)...), cobra.ShellCompDirectiveNoFileComp
+			return slices.Concat(config.Names(false), config.Names(true), setting.Names()), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, keys []string) error {
 			c, err := flags.load(a.environ)
@@ -286,7 +301,7 @@ func (a *app) configExplain() *cobra.Command {
 			}
 			var all []config.Explanation
 			for _, key := range keys {
-				some, err := c.Explain(key)
+				some, err := explain(c, key)
 				if err != nil {
 					return err
 				}

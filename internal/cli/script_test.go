@@ -81,7 +81,12 @@ func serve(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	p.cmd.Path, p.cmd.Err = path, nil
 	p.cmd.Dir = ts.Getenv("WORK")
-	p.cmd.Env = append(os.Environ(), "KAFKA_NUM_PARTITION="+ts.Getenv("KAFKA_NUM_PARTITION"))
+	p.cmd.Env = os.Environ()
+	for _, name := range []string{"NUM_PARTITION", "LISTENER_SECURITY_PROTOCOL_MAP", "CONTROLLER_LISTENER_NAMES", "ADVERTISED_LISTENERS"} {
+		if text := ts.Getenv("KAFKA_" + name); text != "" { // scripts that set one mean the broker
+			p.cmd.Env = append(p.cmd.Env, "KAFKA_"+name+"="+text)
+		}
+	}
 	p.cmd.Stderr = &p.err
 	out, err := p.cmd.StdoutPipe()
 	ts.Check(err)

@@ -55,7 +55,7 @@ func (f *settingFlags) given() ([]config.Flag, error) {
 			if _, _, err := net.SplitHostPort(address); err != nil && !strings.Contains(address, "://") {
 				return nil, session.Usagef("--listen %s: must be HOST:PORT, such as 127.0.0.1:9092", address)
 			}
-			items[i] = config.ListenFlag(address)
+			items[i] = address
 		}
 		all = append(all, config.Flag{Key: "listeners", Text: strings.Join(items, ","), Place: "--listen"})
 	}

@@ -176,8 +176,8 @@ func (a *app) banner(server *ottla.Server, c *config.Config) {
 		admin = "http://" + admin
 	}
 	fmt.Fprintf(out, "ottla %s   cluster %s   node %d\n\n", Version(), server.ClusterID(), server.NodeID())
-	fmt.Fprintf(out, "  Kafka       %s\n  HTTP        %s%s\n  Data        %s\n  Durability  %s\n\n",
-		kafka, admin, metrics, server.DataDir(), contracts[c.String("log.durability")])
+	fmt.Fprintf(out, "  Kafka       %s\n%s  HTTP        %s%s\n  Data        %s\n  Durability  %s\n\n",
+		kafka, advertised(c), admin, metrics, server.DataDir(), contracts[c.String("log.durability")])
 	brokers := ""
 	if first := server.Addr(); first != "127.0.0.1:9092" {
 		brokers = " -b " + reachable(first)
@@ -185,6 +185,19 @@ func (a *app) banner(server *ottla.Server, c *config.Config) {
 	fmt.Fprintf(out, "  Try in another terminal:\n    %[1]s topic create greetings%[2]s\n    echo hello | %[1]s produce greetings%[2]s\n    %[1]s consume greetings%[2]s\n\n",
 		a.self, brokers)
 	fmt.Fprintf(out, "ready kafka=%s admin=%s\n", strings.Join(server.Addrs(), ","), strings.TrimPrefix(admin, "http://"))
+}
+
+// advertised is the banner's line of the addresses that clients are told to connect to, if those are not the ones they reached.
+func advertised(c *config.Config) string {
+	_, all, _, err := c.Listeners()
+	if err != nil || len(all) == 0 {
+		return ""
+	}
+	addresses := make([]string, len(all))
+	for i, l := range all {
+		addresses[i] = l.Address()
+	}
+	return fmt.Sprintf("  Advertised  %s\n", strings.Join(addresses, ", "))
 }
 
 // reachable turns an address that listens everywhere into one to connect to.

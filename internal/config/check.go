@@ -81,6 +81,17 @@ var throttledReplicas = check{"empty, *, or a list of partition:broker", func(te
 	return true
 }}
 
+// addressCounts is the form of max.connections.per.ip.overrides: 127.0.0.1:200,some.host:10.
+var addressCounts = check{"empty, or a list of address:number", func(text string) bool {
+	for _, item := range splitList(text) {
+		at := strings.LastIndexByte(item, ':')
+		if at <= 0 || !natural(item[at+1:]) {
+			return false
+		}
+	}
+	return true
+}}
+
 func natural(text string) bool {
 	_, err := strconv.ParseUint(text, 10, 31)
 	return err == nil

@@ -29,8 +29,9 @@ type origin struct {
 type Config struct {
 	static  map[string][]origin // the first counts
 	notices []Notice
-	// cluster and node are the dynamic settings of all brokers and of this one.
-	cluster, node map[string]string
+	// cluster and node are the dynamic settings of all brokers and of this one, as far as they count. The kept ones are all that there are.
+	cluster, node         map[string]string
+	keptCluster, keptNode map[string]string
 }
 
 // Value is a setting's value and where it is from.
@@ -45,9 +46,21 @@ type Value struct {
 // Notices are the lines worth telling at start: unknown keys, keys without effect.
 func (c *Config) Notices() []Notice { return c.notices }
 
-// WithDynamic returns c with the dynamic settings of all brokers (cluster) and of this one (node).
+// WithDynamic returns c with the dynamic settings of all brokers (cluster) and of this one (node). A directory of Kafka may hold keys that
+// are in no table here, that only a restart changes, or with values that are not allowed: such settings are described and do not count.
 func (c *Config) WithDynamic(cluster, node map[string]string) *Config {
-	return &Config{static: c.static, notices: c.notices, cluster: cluster, node: node}
+	return &Config{static: c.static, notices: c.notices, cluster: counting(cluster), node: counting(node), keptCluster: cluster, keptNode: node}
+}
+
+// counting returns the dynamic settings that count.
+func counting(all map[string]string) map[string]string {
+	some := make(map[string]string, len(all))
+	for key, text := range all {
+		if s := brokerSettings[key]; s != nil && s.Dynamic && s.Validate(text) == nil {
+			some[key] = text
+		}
+	}
+	return some
 }
 
 // given returns the values of name and its synonyms that are not defaults, the one that counts first.
@@ -93,6 +106,14 @@ func (c *Config) Value(name string) Value {
 	v := all[0]
 	v.Text = scaled(v, s)
 	return v
+}
+
+// Lookup returns a broker setting's value; ok is false if there is no such setting.
+func (c *Config) Lookup(name string) (v Value, ok bool) {
+	if brokerSettings[name] == nil {
+		return Value{}, false
+	}
+	return c.Value(name), true
 }
 
 // setting finds a row that must be there.

@@ -9,11 +9,14 @@
 //  4. A value that cannot be is an error that names the key, the value, what is allowed and the place.
 //  5. An unknown key of a file or a variable warns with the nearest known one; one of a flag, or one that looks like a security setting is
 //     an error, because a protection that is silently not there is worse than a broker that does not start.
-//  6. A key that has no effect here says so when it is set.
+//  6. A key that has no effect here says so when it is set at the start. Every setting of Kafka 3.9 and 4.4 is in the table, with its type,
+//     default and limits (testdata/kafka.tsv holds what Kafka's ConfigDefs say).
+//  7. A change is judged by what it changes. What a directory of Kafka holds besides is kept and described, and has no effect where it is not
+//     allowed here.
 //
 // A Config does not change; WithDynamic makes a new one. So any number of goroutines may read it.
 //
-// Files in reading order: setting.go (what a row is), check.go (limits), table_*.go (the rows), file.go and env.go (where
+// Files in reading order: setting.go (what a row is), check.go (limits), table_*.go (the rows), rows.go (rows written as text), file.go and env.go (where
 // texts come from), load.go (texts to a Config), config.go (reading values), listener.go, topic.go (a topic's
 // options), describe.go (DescribeConfigs), explain.go, suggest.go, markdown.go.
 package config

@@ -8,7 +8,7 @@ import (
 // Explanation is what a setting is, its value, and where that is from.
 type Explanation struct {
 	Name     string  `json:"name"`
-	Of       string  `json:"of"` // broker or topic
+	Of       string  `json:"of"` // broker, topic, group or client metrics
 	Type     string  `json:"type"`
 	Doc      string  `json:"doc"`
 	Values   []Given `json:"values"` // the first is the one that counts; the others would, without those before

@@ -16,20 +16,20 @@ type assignment struct {
 
 // parseFile reads Java properties. Each logical line is parsed alone, so that its number is known; references such as
 // ${env:HOME} are not expanded, since a file must not be able to read other files.
-func parseFile(name, text string) ([]assignment, error) {
+func parseFile(name, text string) (all []assignment, problems []error) {
 	loader := properties.Loader{Encoding: properties.UTF8, DisableExpansion: true}
-	var all []assignment
 	for line, part := range logicalLines(text) {
 		p, err := loader.LoadBytes([]byte(part))
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %q is not key=value", name, line, strings.TrimSpace(part))
+			problems = append(problems, fmt.Errorf("%s:%d: %q is not key=value", name, line, strings.TrimSpace(part)))
+			continue
 		}
 		for _, key := range p.Keys() {
 			value, _ := p.Get(key)
 			all = append(all, assignment{key: key, text: strings.TrimSpace(value), place: fmt.Sprintf("%s:%d", name, line), rank: rankFile})
 		}
 	}
-	return all, nil
+	return all, problems
 }
 
 // logicalLines yields a file's lines with their numbers from 1; a line whose end is an odd number of backslashes goes on in

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -32,36 +33,80 @@ func Open(address string) bool {
 }
 
 // Listeners resolves listeners and advertised.listeners. Of the latter there are none if the address that a client reached
-// shall be the one it is told. Notices tell of what is open to the network.
+// shall be the one it is told. Notices tell of what is open to the network. The error joins everything that is wrong; a Config that was
+// loaded has none.
 func (c *Config) Listeners() (listen, advertise []Listener, notices []Notice, err error) {
-	protocols, err := c.protocols()
-	if err != nil {
-		return nil, nil, nil, err
+	protocols, problems := c.protocols()
+	if len(problems) > 0 {
+		protocols = nil // what is missing there is no further fault
 	}
 	value := c.Value("listeners")
 	advertised := c.Value("advertised.listeners")
+	derived := false
 	if value.Source == Default && strings.HasPrefix(advertised.Place, "KAFKA_") {
 		// Kafka's container image listens on all interfaces at the advertised ports.
-		value = Value{Name: "listeners", Text: anyHost(advertised.Text), Place: advertised.Place}
+		value, derived = Value{Name: "listeners", Text: anyHost(advertised.Text), Place: advertised.Place}, true
 	}
-	listen, err = c.parseListeners(value, protocols)
-	if err != nil {
-		return nil, nil, nil, err
+	listen, wrong := c.parseListeners(value, protocols)
+	if len(listen) == 0 && len(wrong) == 0 && protocols != nil {
+		wrong = append(wrong, fmt.Errorf("listeners=%s: has no listener for clients, only the controller's (%s)", value.Text, value.Place))
 	}
-	if len(listen) == 0 {
-		return nil, nil, nil, fmt.Errorf("listeners=%s: has no listener for clients, only the controller's (%s)", value.Text, value.Place)
+	if !derived { // else it is told of advertised.listeners
+		problems = append(problems, wrong...)
 	}
-	advertise, err = c.parseListeners(advertised, protocols)
-	if err != nil {
-		return nil, nil, nil, err
-	}
+	var wrongToo []error
+	advertise, wrongToo = c.parseListeners(advertised, protocols)
+	problems = append(problems, wrongToo...)
 	for _, a := range advertise {
-		if err := checkAdvertised(a, listen, advertised); err != nil {
-			return nil, nil, nil, err
+		if len(wrong) == 0 { // else a's listener may be among those
+			problems = append(problems, checkAdvertised(a, listen, advertised))
 		}
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, nil, nil, err
 	}
 	return listen, advertise, listenerNotices(listen, advertise), nil
 }
+
+// nameListeners gives the addresses of --listen, which come without one, a listener name: PLAINTEXT, or where
+// listener.security.protocol.map has no such name, the first one there without security that is not the controller's. So an address
+// alone is enough beside a map such as "CLIENTS:PLAINTEXT,CONTROLLER:PLAINTEXT".
+func (c *Config) nameListeners() {
+	given := c.static["listeners"]
+	if len(given) == 0 || given[0].rank != rankFlag {
+		return
+	}
+	items := splitList(given[0].text)
+	for i, item := range items {
+		if !strings.Contains(item, "://") {
+			items[i] = c.plainName() + "://" + item
+		}
+	}
+	given[0].text = strings.Join(items, ",")
+}
+
+// plainName is the listener name of an address alone.
+func (c *Config) plainName() string {
+	controllers := splitList(strings.ToUpper(c.String("controller.listener.names")))
+	first := ""
+	for _, item := range splitList(c.String("listener.security.protocol.map")) {
+		name, protocol, _ := strings.Cut(item, ":")
+		name = strings.ToUpper(name)
+		switch {
+		case protocol != plaintext || slices.Contains(controllers, name):
+		case name == plaintext:
+			return name
+		case first == "":
+			first = name
+		}
+	}
+	if first == "" {
+		return plaintext // Listeners tells that it has no entry
+	}
+	return first
+}
+
+const plaintext = "PLAINTEXT"
 
 func listenerNotices(listen, advertise []Listener) []Notice {
 	var notices []Notice
@@ -101,47 +146,52 @@ func checkAdvertised(a Listener, listen []Listener, value Value) error {
 }
 
 // protocols maps listener names to security protocols.
-func (c *Config) protocols() (map[string]string, error) {
+func (c *Config) protocols() (m map[string]string, problems []error) {
 	value := c.Value("listener.security.protocol.map")
-	m := make(map[string]string)
+	m = make(map[string]string)
 	for _, item := range splitList(value.Text) {
 		name, protocol, ok := strings.Cut(item, ":")
 		if !ok || !slices.Contains(securityProtocols, protocol) {
-			return nil, fmt.Errorf("listener.security.protocol.map=%s: %q must be NAME:PROTOCOL with a protocol of %s (%s)",
-				value.Text, item, strings.Join(securityProtocols, ", "), value.Place)
+			problems = append(problems, fmt.Errorf("listener.security.protocol.map=%s: %q must be NAME:PROTOCOL with a protocol of %s (%s)",
+				value.Text, item, strings.Join(securityProtocols, ", "), value.Place))
+			continue
 		}
 		m[strings.ToUpper(name)] = protocol
 	}
-	return m, nil
+	return m, problems
 }
 
 var securityProtocols = []string{"PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"}
 
 // parseListeners parses NAME://HOST:PORT items, leaving the controller's out.
-func (c *Config) parseListeners(value Value, protocols map[string]string) ([]Listener, error) {
+func (c *Config) parseListeners(value Value, protocols map[string]string) (all []Listener, problems []error) {
+	wrong := func(format string, args ...any) {
+		problems = append(problems, fmt.Errorf("%s=%s: %w (%s)", value.Name, value.Text, fmt.Errorf(format, args...), value.Place))
+	}
 	controllers := splitList(strings.ToUpper(c.String("controller.listener.names")))
-	var all []Listener
 	for _, item := range splitList(value.Text) {
 		l, err := parseListener(item)
 		if err != nil {
-			return nil, fmt.Errorf("%s=%s: %w (%s)", value.Name, value.Text, err, value.Place)
+			wrong("%w", err)
+			continue
 		}
 		if slices.Contains(controllers, l.Name) {
 			continue
 		}
 		protocol, ok := protocols[l.Name]
-		if !ok {
-			return nil, fmt.Errorf("%s=%s: %s has no entry in listener.security.protocol.map (%s)", value.Name, value.Text, l.Name, value.Place)
+		switch {
+		case !ok && protocols == nil:
+		case !ok:
+			wrong("%s has no entry in listener.security.protocol.map", l.Name)
+		case protocol != plaintext:
+			wrong("listener %s asks for %s, which this version does not have; use PLAINTEXT", l.Name, protocol)
+		case slices.ContainsFunc(all, func(other Listener) bool { return other.Name == l.Name }):
+			wrong("%s is there twice", l.Name)
+		default:
+			all = append(all, l)
 		}
-		if protocol != "PLAINTEXT" {
-			return nil, fmt.Errorf("%s=%s: listener %s asks for %s, which this version does not have; use PLAINTEXT (%s)", value.Name, value.Text, l.Name, protocol, value.Place)
-		}
-		if slices.ContainsFunc(all, func(other Listener) bool { return other.Name == l.Name }) {
-			return nil, fmt.Errorf("%s=%s: %s is there twice (%s)", value.Name, value.Text, l.Name, value.Place)
-		}
-		all = append(all, l)
 	}
-	return all, nil
+	return all, problems
 }
 
 func parseListener(item string) (Listener, error) {
@@ -158,12 +208,4 @@ func parseListener(item string) (Listener, error) {
 		return Listener{}, fmt.Errorf("port %q must be between 0 and 65535", port)
 	}
 	return Listener{Name: strings.ToUpper(name), Host: host, Port: uint16(n)}, nil
-}
-
-// ListenFlag turns HOST:PORT (or :PORT, or NAME://HOST:PORT) of a --listen flag into a text for listeners.
-func ListenFlag(address string) string {
-	if strings.Contains(address, "://") {
-		return address
-	}
-	return "PLAINTEXT://" + address
 }

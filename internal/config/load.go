@@ -34,10 +34,7 @@ type Notice struct {
 
 // Load resolves all settings. The error joins everything that is wrong, one line each.
 func Load(in Input) (*Config, error) {
-	all, err := parseFile(in.File, in.Text)
-	if err != nil {
-		return nil, err
-	}
+	all, problems := parseFile(in.File, in.Text)
 	all = append(all, parseEnv(in.Environ)...)
 	for _, f := range in.Flags {
 		all = append(all, assignment{f.Key, strings.TrimSpace(f.Text), f.Place, rankFlag})
@@ -45,11 +42,15 @@ func Load(in Input) (*Config, error) {
 	// Stable: within a place, what comes last stands.
 	slices.SortStableFunc(all, func(a, b assignment) int { return b.rank - a.rank })
 	c := &Config{static: make(map[string][]origin)}
-	var problems []error
 	for _, a := range all {
 		problems = append(problems, c.assign(a))
 	}
 	problems = append(problems, c.checkTogether()...)
+	c.nameListeners()
+	if _, _, _, err := c.Listeners(); err != nil {
+		problems = append(problems, err)
+	}
+	c.warnUnlimited()
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
@@ -72,7 +73,11 @@ func (c *Config) assign(a assignment) error {
 	if len(old) > 0 && old[0].rank == a.rank && a.rank == rankFile {
 		c.warn("%s is set twice, at %s and %s; the last one counts", a.key, old[0].place, a.place)
 	}
-	if s.Ignored != "" {
+	switch {
+	case s.Ignored == "":
+	case s.Security && s.Ignored == noSecurity: // an operator may believe that it protects the broker
+		c.warn("%s (%s) has no effect: %s", a.key, a.place, s.Ignored)
+	default:
 		c.note("%s (%s) has no effect: %s", a.key, a.place, s.Ignored)
 	}
 	c.static[a.key] = append([]origin{{a.text, a.place, a.rank}}, old...)
@@ -84,7 +89,7 @@ func (c *Config) assign(a assignment) error {
 func (c *Config) unknown(a assignment) error {
 	key := a.key
 	if inner, ok := listenerKey(key); ok && brokerSettings[inner] != nil {
-		c.note("%s (%s) has no effect: %s", key, a.place, later("TLS or SASL"))
+		c.warn("%s (%s) has no effect: %s", key, a.place, noSecurity)
 		return nil
 	}
 	near, found := nearest(key, Settings())
@@ -139,6 +144,18 @@ func (c *Config) warn(format string, args ...any) {
 
 func (c *Config) note(format string, args ...any) {
 	c.notices = append(c.notices, Notice{Text: fmt.Sprintf(format, args...)})
+}
+
+// unlimited are the settings whose negative values all mean "no limit", in Kafka too, where only -1 is documented.
+var unlimited = []string{"log.retention.ms", "log.retention.minutes", "log.retention.hours", "log.retention.bytes"}
+
+// warnUnlimited tells of negative values that read like a mistake and keep data for ever.
+func (c *Config) warnUnlimited() {
+	for _, name := range unlimited {
+		if given := c.static[name]; len(given) > 0 && whole(given[0].text) < -1 {
+			c.warn("%s=%s (%s) means no limit, as any negative number does in Kafka; write -1 if that is meant", name, given[0].text, given[0].place)
+		}
+	}
 }
 
 // checkTogether checks what no single value shows.

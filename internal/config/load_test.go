@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,7 +61,7 @@ func TestDynamicStandsAbove(t *testing.T) {
 
 func TestFileSyntax(t *testing.T) {
 	t.Parallel()
-	text := "# comment \\\nnum.partitions=2\r\n! also\n  log.dirs : /a b\nlisteners=PLAINTEXT://a:1,\\\n   SECOND://b:2\nbroker.rack ${env:HOME}\ndelete.topic.enable\t\\u0066alse\nbroker.id=\n"
+	text := "# comment \\\nnum.partitions=2\r\n! also\n  log.dirs : /a b\nlisteners=PLAINTEXT://a:1,\\\n   SECOND://b:2\nlistener.security.protocol.map=PLAINTEXT:PLAINTEXT,SECOND:PLAINTEXT\nbroker.rack ${env:HOME}\ndelete.topic.enable\t\\u0066alse\nbroker.id=\n"
 	c := load(t, Input{File: "f", Text: text})
 	for key, want := range map[string]string{
 		"num.partitions": "2", "log.dirs": "/a b", "listeners": "PLAINTEXT://a:1,SECOND://b:2",
@@ -70,7 +71,7 @@ func TestFileSyntax(t *testing.T) {
 			t.Errorf("%s = %q, want %q", key, got, want)
 		}
 	}
-	if got := c.Value("broker.rack").Place; got != "f:7" {
+	if got := c.Value("broker.rack").Place; got != "f:8" {
 		t.Errorf("broker.rack is from %s", got)
 	}
 	if _, err := Load(Input{File: "f", Text: "a=b\nc=\\u00zz\n"}); err == nil || !strings.Contains(err.Error(), "f:2:") {
@@ -99,7 +100,26 @@ func TestProblems(t *testing.T) {
 			t.Errorf("%s: got %v, want one line with %q", tt.name, err, tt.err)
 		}
 	}
-	_, err := Load(Input{Flags: []Flag{{"something.else", "1", "--set"}}})
+	// All that is wrong is told at once, one line each.
+	_, err := Load(Input{
+		File: "f", Text: "num.partitions=0\nbad=\\u00zz\nlisteners=SSL://:1,PLAINTEXT://h,X://:2\nadvertised.listeners=Y://h:1\nlog.dirs=/a,/b\n",
+		Environ: []string{"KAFKA_SSL_KEYSTOR_LOCATION=x"}, Flags: []Flag{{"num.network.threads", "0", "--set"}},
+	})
+	want := strings.Join([]string{
+		`f:2: "bad=\\u00zz" is not key=value`,
+		"num.partitions=0: must be at least 1 (f:1)",
+		"ssl.keystor.location: unknown security setting (KAFKA_SSL_KEYSTOR_LOCATION); did you mean ssl.keystore.location?",
+		"num.network.threads=0: must be at least 1 (--set)",
+		"log.dirs=/a,/b: must be one directory, since Ottla keeps all its data in one (f:5)",
+		"listeners=SSL://:1,PLAINTEXT://h,X://:2: listener SSL asks for SSL, which this version does not have; use PLAINTEXT (f:3)",
+		`listeners=SSL://:1,PLAINTEXT://h,X://:2: "PLAINTEXT://h" must be NAME://HOST:PORT (f:3)`,
+		"listeners=SSL://:1,PLAINTEXT://h,X://:2: X has no entry in listener.security.protocol.map (f:3)",
+		"advertised.listeners=Y://h:1: Y has no entry in listener.security.protocol.map (f:4)",
+	}, "\n")
+	if err == nil || err.Error() != want {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+	_, err = Load(Input{Flags: []Flag{{"something.else", "1", "--set"}}})
 	if err == nil || err.Error() != "something.else: unknown setting (--set)" {
 		t.Errorf("an unknown key of a flag: %v", err)
 	}
@@ -124,14 +144,37 @@ func TestNotices(t *testing.T) {
 		"warn num.partition: unknown setting, ignored (f:1); did you mean num.partitions?",
 		"note num.network.threads (f:2) has no effect: Ottla has no thread pools to size",
 		"note zookeeper.foo (f:3) has no effect: Ottla uses no ZooKeeper",
-		"note ssl.keystore.location (f:4) has no effect: this version has no TLS or SASL",
-		"note listener.name.internal.scram-sha-256.sasl.jaas.config (f:5) has no effect: this version has no TLS or SASL",
+		"warn ssl.keystore.location (f:4) has no effect: this version has no TLS or SASL",
+		"warn listener.name.internal.scram-sha-256.sasl.jaas.config (f:5) has no effect: this version has no TLS or SASL",
 		"warn something.completely.different: unknown setting, ignored (f:6)",
 		"warn num.partitions is set twice, at f:7 and f:8; the last one counts",
 		"note confluent.x (f:9) has no effect: it belongs to Confluent's distribution",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestUnlimited: a negative retention is no limit, as in Kafka, and one that is not -1 is told of.
+func TestUnlimited(t *testing.T) {
+	t.Parallel()
+	for text, warns := range map[string]bool{
+		"log.retention.hours=-5": true, "log.retention.hours=-1": false, "log.retention.minutes=-2": true, "log.retention.ms=-2": true,
+		"log.retention.bytes=-7": true, "log.retention.bytes=-1": false, "log.retention.hours=1": false,
+	} {
+		c := load(t, Input{File: "f", Text: text})
+		name, _, _ := strings.Cut(text, "=")
+		warned := slices.Contains(c.Notices(), Notice{true, text + " (f:1) means no limit, as any negative number does in Kafka; write -1 if that is meant"})
+		if warned != warns {
+			t.Errorf("%s: notices %v", text, c.Notices())
+		}
+		limit := c.Resolve(nil).Log.RetentionBytes
+		if name != "log.retention.bytes" {
+			limit = int64(c.Resolve(nil).Log.RetentionAge)
+		}
+		if warns && limit >= 0 {
+			t.Errorf("%s: the limit is %d", text, limit)
+		}
 	}
 }
 

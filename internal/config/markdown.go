@@ -12,7 +12,7 @@ func Markdown() string {
 
 <!-- Made from the table in internal/config by "go test ./internal/config -update"; edits here are lost. -->
 
-Names, types and defaults are those of Apache Kafka 4.4, so a server.properties works as it is. A setting comes from, in
+Names, types and defaults are those of Apache Kafka 4.4, and the settings that only 3.9 had are known too, so a server.properties works as it is. A setting comes from, in
 this order: ` + "`--set key=value`" + ` on the command line; a variable ` + "`OTTLA_*`" + `; a variable ` + "`KAFKA_*`" + `; the file of
 ` + "`--config`" + `; its default. A variable is the key in upper case, with ` + "`_`" + ` for a dot, ` + "`__`" + ` for an underscore and
 ` + "`___`" + ` for a hyphen: ` + "`OTTLA_LOG_RETENTION_HOURS`" + `. ` + "`ottla config explain KEY`" + ` tells where a value came from.
@@ -31,7 +31,7 @@ A topic's setting stands above the broker's setting that it falls back to.
 	b.WriteString("\n## Topic\n\n")
 	writeTable(&b, TopicSettings(), func(*Setting) string { return "running" })
 	writeGroups(&b)
-	b.WriteString("\n## Accepted, and without effect\n\nThese may stand in a file; when one does, a line at start says why it does nothing.\n\n| setting | why |\n| --- | --- |\n")
+	b.WriteString("\n## Accepted, and without effect\n\nThese may stand in a file; when one does, a line at start says why it does nothing. Those that Kafka can change at run time can be changed here too, with AlterConfigs or `ottla config set`, and are kept and shown. What would protect the broker cannot: it stays as it is, and a listener that asks for TLS or SASL is refused.\n\n| setting | why |\n| --- | --- |\n")
 	for _, s := range Settings() {
 		if s.Ignored != "" {
 			fmt.Fprintf(&b, "| `%s` | %s |\n", s.Name, s.Ignored)
@@ -73,7 +73,7 @@ func writeTable(b *strings.Builder, rows []*Setting, changes func(*Setting) stri
 		}
 		doc := s.Doc
 		if s.Ignored != "" {
-			doc += " No effect yet: " + s.Ignored + "."
+			doc += " No effect: " + s.Ignored + "."
 		}
 		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s | %s |\n", s.Name, s.Type, def, s.Check.allowed, changes(s), strings.Join(back, ", "), doc)
 	}

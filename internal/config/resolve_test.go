@@ -53,7 +53,7 @@ func TestResolve(t *testing.T) {
 func TestValidateTogether(t *testing.T) {
 	t.Parallel()
 	c := load(t, Input{})
-	err := c.Validate(map[string]string{"min.compaction.lag.ms": "10", "max.compaction.lag.ms": "5"})
+	err := c.Validate(map[string]string{"min.compaction.lag.ms": "10", "max.compaction.lag.ms": "5"}, []string{"min.compaction.lag.ms"})
 	if err == nil || !strings.Contains(err.Error(), "must be at most max.compaction.lag.ms, which is 5") {
 		t.Errorf("got %v", err)
 	}
@@ -67,7 +67,7 @@ func TestValidateDynamic(t *testing.T) {
 		{"listeners", "PLAINTEXT://:1", "cannot change while the broker runs"},
 		{"log.retention.mss", "5", "did you mean log.retention.ms?"},
 	} {
-		err := ValidateDynamic(map[string]string{tt.key: tt.text})
+		err := ValidateDynamic(map[string]string{tt.key: tt.text}, []string{tt.key})
 		if tt.err == "" && err != nil || tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) {
 			t.Errorf("%s=%s: got %v, want %q", tt.key, tt.text, err, tt.err)
 		}
@@ -125,6 +125,17 @@ func TestListeners(t *testing.T) {
 			notice: "set listeners=PLAINTEXT://:1",
 		},
 		{name: "advertised by the image's variable", set: "KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://h:2", listen: ":2", advertise: "h:2", notice: "open to the network"},
+		{name: "an address alone", set: "listeners=127.0.0.1:1", listen: "127.0.0.1:1"},
+		{
+			name: "an address beside a map without PLAINTEXT", set: "listeners=127.0.0.1:1;listener.security.protocol.map=SSL:SSL,CLIENTS:PLAINTEXT",
+			listen: "127.0.0.1:1",
+		},
+		{
+			name: "an address beside the controller's name", listen: "127.0.0.1:1", advertise: "127.0.0.1:2",
+			set: "listeners=127.0.0.1:1;KAFKA_LISTENER_SECURITY_PROTOCOL_MAP=C:PLAINTEXT,CLIENTS:PLAINTEXT,I:PLAINTEXT;KAFKA_CONTROLLER_LISTENER_NAMES=C;advertised.listeners=CLIENTS://127.0.0.1:2",
+		},
+		{name: "an address beside TLS alone", set: "listeners=127.0.0.1:1;listener.security.protocol.map=SSL:SSL", err: "PLAINTEXT has no entry in listener.security.protocol.map"},
+		{name: "no address", set: "listeners=there", err: "must be NAME://HOST:PORT"},
 		{name: "TLS", set: "listeners=SSL://:9093", err: "listener SSL asks for SSL, which this version does not have"},
 		{name: "SASL by map", set: "listeners=X://:9093;listener.security.protocol.map=X:SASL_SSL", err: "asks for SASL_SSL"},
 		{name: "no map", set: "listeners=X://:9093", err: "X has no entry in listener.security.protocol.map"},
@@ -145,13 +156,18 @@ func TestListeners(t *testing.T) {
 				in.Flags = append(in.Flags, Flag{key, text, "--set"})
 			}
 		}
-		listen, advertise, notices, err := load(t, in).Listeners()
+		c, err := Load(in)
 		if tt.err != "" {
-			if err == nil || !strings.Contains(err.Error(), tt.err) {
+			if err == nil || !strings.Contains(err.Error(), tt.err) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%s: got %v, want %q", tt.name, err, tt.err)
 			}
 			continue
 		}
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		listen, advertise, notices, err := c.Listeners()
 		if err != nil || addresses(listen) != tt.listen || addresses(advertise) != tt.advertise {
 			t.Errorf("%s: got %q, %q, %v", tt.name, addresses(listen), addresses(advertise), err)
 		}

@@ -12,6 +12,7 @@ type Type int8
 
 // The types.
 const (
+	Unknown  Type = 0 // of a key that is in no table
 	Boolean  Type = 1
 	String   Type = 2
 	Int      Type = 3
@@ -23,7 +24,7 @@ const (
 	Password Type = 9
 )
 
-var typeNames = [...]string{1: "boolean", "string", "int", "short", "long", "double", "list", "class", "password"}
+var typeNames = [...]string{"unknown", "boolean", "string", "int", "short", "long", "double", "list", "class", "password"}
 
 func (t Type) String() string { return typeNames[t] }
 
@@ -40,6 +41,8 @@ type Setting struct {
 	Security bool
 	// Ignored says why setting it has no effect; empty if it has one.
 	Ignored string
+	// Hidden marks a setting that is listed only where it was given: Kafka's internal ones, and those that Kafka 4 dropped.
+	Hidden bool
 	// Synonyms are the broker settings it falls back to, first one first.
 	Synonyms []Synonym
 	// Doc is one sentence.
@@ -91,7 +94,7 @@ func (t Type) allowed(text string) string {
 		if items := splitList(text); slices.Contains(items, "") {
 			return "a comma-separated list without empty items"
 		}
-	case String, Class, Password: // any text
+	case Unknown, String, Class, Password: // any text
 	}
 	return ""
 }

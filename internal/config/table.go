@@ -8,8 +8,8 @@ const (
 // brokerSettings are all settings of a broker by name; topicSettings those of a topic. Neither ever changes.
 var (
 	brokerSettings = index(ownSettings, nodeSettings, networkSettings, logSettings, replicationSettings,
-		producerSettings, groupSettings, securitySettings(), jvmSettings())
-	topicSettings = index(topicRows)
+		producerSettings, groupSettings, securitySettings(), idleSettings(), laterSettings())
+	topicSettings = index(topicRows, idleTopicSettings())
 )
 
 // Settings lists the broker's settings by name.
@@ -103,11 +103,11 @@ var networkSettings = []Setting{
 	{Name: "max.connections", Type: Int, Default: maxInt, Check: atLeast(0), Doc: "The most connections at a time; never more than leave descriptors for files."},
 	{Name: "max.connections.per.ip", Type: Int, Default: maxInt, Check: atLeast(0), Doc: "The most connections of one address at a time."},
 	{
-		Name: "max.connections.per.ip.overrides", Type: String, Default: "", Ignored: later("connection limits of single addresses"),
+		Name: "max.connections.per.ip.overrides", Type: String, Default: "", Check: addressCounts, Dynamic: true, Ignored: later("connection limits of single addresses"),
 		Doc: "Other limits for some addresses.",
 	},
 	{
-		Name: "max.connection.creation.rate", Type: Int, Default: maxInt, Check: atLeast(0), Ignored: later("connection rates"),
+		Name: "max.connection.creation.rate", Type: Int, Default: maxInt, Check: atLeast(0), Dynamic: true, Ignored: later("connection rates"),
 		Doc: "The most new connections a second.",
 	},
 	{Name: "connections.max.idle.ms", Type: Long, Default: "600000", Doc: "A connection without a request for so long is closed; negative: never."},

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// groupSettings are about consumer and share groups. Those of share groups are accepted, and shown, before there are such groups.
+// groupSettings are about classic groups and consumer groups, and about all groups.
 var groupSettings = []Setting{
 	group("offsets.topic.replication.factor", Short, "3", atLeast(1), "Replicas of __consumer_offsets, as far as there are brokers."),
 	group("offsets.topic.num.partitions", Int, "50", atLeast(1), "Partitions of __consumer_offsets; it counts when the topic is made."),
@@ -25,7 +25,6 @@ var groupSettings = []Setting{
 	idle("group.coordinator.threads", Int, "4", atLeast(1), noCoordinatorThreads, "Threads of the coordinator."),
 	idle("group.coordinator.background.threads", Int, "2", atLeast(1), noCoordinatorThreads, "Threads of the coordinator for long work."),
 	idle("group.coordinator.append.linger.ms", Int, "-1", atLeast(-1), "writes are gathered while one is synced", "How long the coordinator gathers writes; -1 adapts."),
-	idle("group.coordinator.cached.buffer.max.bytes", Int, "1048588", atLeast(524288), noCoordinatorThreads, "The largest buffer that the coordinator keeps."),
 	group("group.consumer.session.timeout.ms", Int, "45000", atLeast(1), "The session of a consumer group's member (KIP-848)."),
 	group("group.consumer.min.session.timeout.ms", Int, "45000", atLeast(1), "The shortest such session."),
 	group("group.consumer.max.session.timeout.ms", Int, "60000", atLeast(1), "The longest such session."),
@@ -38,27 +37,6 @@ var groupSettings = []Setting{
 	group("group.consumer.min.assignment.interval.ms", Int, "0", atLeast(0), "The shortest such time."),
 	group("group.consumer.max.assignment.interval.ms", Int, "15000", atLeast(0), "The longest such time."),
 	group("group.consumer.migration.policy", String, "bidirectional", migrationPolicy, "Whether classic groups and consumer groups with members turn into each other."),
-	group("group.consumer.regex.refresh.interval.ms", Int, "600000", atLeast(10000), "No effect: a pattern subscription follows every change of the topics at once."),
-	idle("group.consumer.assignor.offload.enable", Boolean, "true", check{}, noCoordinatorThreads, "Whether assignors run in threads of their own."),
-	share("group.share.session.timeout.ms", Int, "45000", atLeast(1), "The session of a share group's member."),
-	share("group.share.min.session.timeout.ms", Int, "45000", atLeast(1), "The shortest such session."),
-	share("group.share.max.session.timeout.ms", Int, "60000", atLeast(1), "The longest such session."),
-	share("group.share.heartbeat.interval.ms", Int, "5000", atLeast(1), "How often a share group's member is heard."),
-	share("group.share.min.heartbeat.interval.ms", Int, "5000", atLeast(1), "The shortest such interval."),
-	share("group.share.max.heartbeat.interval.ms", Int, "15000", atLeast(1), "The longest such interval."),
-	share("group.share.max.size", Int, "200", between(1, 1000), "The most members of a share group."),
-	share("group.share.delivery.count.limit", Int, "5", between(2, 10), "How often a record is offered to a share group."),
-	share("group.share.record.lock.duration.ms", Int, "30000", between(1000, 3600000), "How long a member may hold a record."),
-	share("group.share.min.record.lock.duration.ms", Int, "15000", between(1000, 30000), "The shortest such hold."),
-	share("group.share.max.record.lock.duration.ms", Int, "60000", between(30000, 3600000), "The longest such hold."),
-	share("group.share.partition.max.record.locks", Int, "2000", between(100, 10000), "The most records of a partition held at a time."),
-	share("group.share.max.share.sessions", Int, "2000", atLeast(1), "The most share sessions of a broker."),
-	share("group.share.assignors", List, "simple", check{}, "The assignor of share groups."),
-	share("share.coordinator.state.topic.num.partitions", Int, "50", atLeast(1), "Partitions of __share_group_state."),
-	share("share.coordinator.state.topic.replication.factor", Short, "3", atLeast(1), "Replicas of __share_group_state."),
-	share("share.coordinator.state.topic.min.isr", Short, "2", atLeast(1), "min.insync.replicas of __share_group_state."),
-	share("share.coordinator.state.topic.segment.bytes", Int, "104857600", atLeast(1), "segment.bytes of __share_group_state."),
-	share("share.coordinator.threads", Int, "1", atLeast(1), "Threads of the share coordinator."),
 }
 
 func group(name string, t Type, def string, c check, doc string) Setting {
@@ -67,10 +45,6 @@ func group(name string, t Type, def string, c check, doc string) Setting {
 
 func idle(name string, t Type, def string, c check, why, doc string) Setting {
 	return Setting{Name: name, Type: t, Default: def, Check: c, Ignored: why, Doc: doc}
-}
-
-func share(name string, t Type, def string, c check, doc string) Setting {
-	return idle(name, t, def, c, later("share groups"), doc)
 }
 
 const noCoordinatorThreads = "the coordinator has no threads of its own"

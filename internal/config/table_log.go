@@ -83,7 +83,7 @@ var logSettings = []Setting{
 		Doc: "How long a broker may fail to report a broken directory.",
 	},
 	{
-		Name: "log.initial.task.delay.ms", Type: Long, Default: "30000", Check: atLeast(0), Ignored: "the background work starts with the broker",
+		Name: "log.initial.task.delay.ms", Type: Long, Hidden: true, Default: "30000", Check: atLeast(0), Ignored: "the background work starts with the broker",
 		Doc: "How long the background work waits after a start.",
 	},
 	{Name: "num.recovery.threads.per.data.dir", Type: Int, Default: "2", Check: atLeast(1), Dynamic: true, Doc: "How many logs are recovered at a time after a crash."},
@@ -101,7 +101,7 @@ var replicationSettings = []Setting{
 	{Name: "replica.fetch.wait.max.ms", Type: Int, Default: "500", Ignored: later("replication"), Doc: "How long a follower's fetch waits for records."},
 	{Name: "replica.fetch.min.bytes", Type: Int, Default: "1", Ignored: later("replication"), Doc: "The fewest bytes a follower's fetch waits for."},
 	{Name: "replica.fetch.response.max.bytes", Type: Int, Default: "10485760", Check: atLeast(0), Ignored: later("replication"), Doc: "The most bytes a follower asks at a time."},
-	{Name: "num.replica.fetchers", Type: Int, Default: "1", Ignored: later("replication"), Doc: "How many connections fetch from each leader."},
+	{Name: "num.replica.fetchers", Type: Int, Default: "1", Check: atLeast(1), Dynamic: true, Ignored: later("replication"), Doc: "How many connections fetch from each leader."},
 	{Name: "auto.leader.rebalance.enable", Type: Boolean, Default: "true", Ignored: later("replication"), Doc: "Whether leadership returns to the preferred replica by itself."},
 	{Name: "leader.imbalance.check.interval.seconds", Type: Long, Default: "300", Check: atLeast(1), Ignored: later("replication"), Doc: "How often leadership is balanced."},
 	{Name: "inter.broker.listener.name", Type: String, Null: true, Security: true, Ignored: later("replication"), Doc: "The listener that brokers use among themselves."},
@@ -112,7 +112,7 @@ var replicationSettings = []Setting{
 // producerSettings are about idempotent producers and transactions.
 var producerSettings = []Setting{
 	{Name: "producer.id.expiration.ms", Type: Int, Default: "86400000", Check: atLeast(1), Dynamic: true, Doc: "How long a silent idempotent producer is remembered, in ms."},
-	{Name: "producer.id.expiration.check.interval.ms", Type: Int, Default: "600000", Check: atLeast(1), Ignored: "expiry is checked with retention", Doc: "How often silent producers are looked for."},
+	{Name: "producer.id.expiration.check.interval.ms", Type: Int, Hidden: true, Default: "600000", Check: atLeast(1), Ignored: "expiry is checked with retention", Doc: "How often silent producers are looked for."},
 	{Name: "transactional.id.expiration.ms", Type: Int, Default: "604800000", Check: atLeast(1), Ignored: later("transactions"), Doc: "How long a silent transactional id is remembered."},
 	{Name: "transaction.max.timeout.ms", Type: Int, Default: "900000", Check: atLeast(1), Ignored: later("transactions"), Doc: "The longest transaction."},
 	{Name: "transaction.partition.verification.enable", Type: Boolean, Default: "true", Dynamic: true, Ignored: later("transactions"), Doc: "Whether a partition's part in a transaction is verified."},

@@ -14,7 +14,7 @@ func TestTable(t *testing.T) {
 	seen := map[string]bool{}
 	for _, part := range [][]Setting{
 		ownSettings, nodeSettings, networkSettings, logSettings, replicationSettings,
-		producerSettings, groupSettings, securitySettings(), jvmSettings(),
+		producerSettings, groupSettings, securitySettings(), idleSettings(), laterSettings(),
 	} {
 		for _, s := range part {
 			if seen[s.Name] {
@@ -106,7 +106,7 @@ func TestValidate(t *testing.T) {
 		{"whatever.else.there.is", "1", "unknown topic setting"},
 	} {
 		c, _ := Load(Input{})
-		err := c.Validate(map[string]string{tt.key: tt.text})
+		err := c.Validate(map[string]string{tt.key: tt.text}, []string{tt.key})
 		if tt.err == "" && err != nil || tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) {
 			t.Errorf("%s=%s: got %v, want %q", tt.key, tt.text, err, tt.err)
 		}

@@ -56,15 +56,15 @@ var topicRows = []Setting{
 		Doc: "Bytes of log between two index entries.",
 	},
 	{
-		Name: "internal.segment.bytes", Type: Int, Null: true, Check: atLeast(14),
+		Name: "internal.segment.bytes", Type: Int, Null: true, Hidden: true, Check: atLeast(14),
 		Doc: "segment.bytes without its lower limit, for tests, as in Kafka.",
 	},
 	{
-		Name: "local.retention.bytes", Type: Long, Default: "-2", Check: atLeast(-2), Ignored: later("tiered storage"),
+		Name: "local.retention.bytes", Type: Long, Default: "-2", Check: atLeast(-2), Synonyms: same("log.local.retention.bytes"), Ignored: later("tiered storage"),
 		Doc: "retention.bytes of the local part of a tiered topic.",
 	},
 	{
-		Name: "local.retention.ms", Type: Long, Default: "-2", Check: atLeast(-2), Ignored: later("tiered storage"),
+		Name: "local.retention.ms", Type: Long, Default: "-2", Check: atLeast(-2), Synonyms: same("log.local.retention.ms"), Ignored: later("tiered storage"),
 		Doc: "retention.ms of the local part of a tiered topic.",
 	},
 	{
@@ -146,6 +146,42 @@ var topicRows = []Setting{
 		Name: "unclean.leader.election.enable", Type: Boolean, Default: "false", Synonyms: same("unclean.leader.election.enable"), Ignored: later("replication"),
 		Doc: "Whether a replica that is behind may lead when no other is left, losing records.",
 	},
+}
+
+// idleTopicSettings are the topic settings of Kafka 3.9 and 4.4 that say nothing to this version.
+func idleTopicSettings() []Setting {
+	var all []Setting
+	for _, part := range idleTopicParts {
+		for _, s := range rows(part.why, part.rows) {
+			if part.falls != "" {
+				s.Synonyms = same(part.falls + s.Name)
+			}
+			all = append(all, s)
+		}
+	}
+	brokerNamed := index(idleSettings())
+	for i := range all {
+		if s := &all[i]; brokerNamed[s.Name] != nil {
+			s.Synonyms = same(s.Name)
+		}
+	}
+	return all
+}
+
+// idleTopicParts are those settings. falls stands before the name of the broker setting that a setting falls back to; empty: it has none.
+var idleTopicParts = []struct{ why, falls, rows string }{
+	{decompressed, "", `
+		max.decompressed.message.bytes int 2147483639 1..2147483639 The largest batch after decompression.`},
+	{later("tiered storage"), "log.", `
+		remote.copy.lag.ms    long 0  -1.. How old a segment is before it is copied to the object store; -1 takes local.retention.ms.
+		remote.copy.lag.bytes long -1 -1.. How much is written after a segment before it is copied; -1 takes local.retention.bytes.`},
+	{later("share groups"), "", `
+		errors.deadletterqueue.group.enable boolean false any Whether share groups may write dead letters to the topic.`},
+	{"newer versions of Kafka dropped it: clients of today read today's format", "log.", `
+		message.downconversion.enable boolean,hidden true    any     Whether records are turned into older formats for older clients.
+		message.format.version        string,hidden  3.0-IV1 version The format of records on disk.`},
+	{"newer versions of Kafka dropped it: use message.timestamp.before.max.ms and message.timestamp.after.max.ms", "log.", `
+		message.timestamp.difference.max.ms long,hidden 9223372036854775807 0.. How far a record's timestamp may lie from the broker's clock.`},
 }
 
 func same(name string) []Synonym { return []Synonym{{name, 1}} }

@@ -22,7 +22,8 @@ func (c *Config) Topic(overrides map[string]string) Topic { return Topic{c, over
 // chain is every value of a topic setting, the one that counts first.
 func (t Topic) chain(s *Setting) []Value {
 	var all []Value
-	if text, ok := t.overrides[s.Name]; ok {
+	// A directory of Kafka may hold a text that is not even of the type: then the topic has what it falls back to.
+	if text, ok := t.overrides[s.Name]; ok && s.Type.allowed(text) == "" {
 		all = append(all, Value{Name: s.Name, Text: text, Source: DynamicTopic, Place: "topic"})
 	}
 	all = append(all, t.config.given(s.Synonyms)...)
@@ -57,16 +58,24 @@ func (t Topic) long(name string) int64    { return whole(t.Value(name).Text) }
 func (t Topic) bool(name string) bool     { return strings.EqualFold(t.text(name), "true") }
 func (t Topic) list(name string) []string { return splitList(t.text(name)) }
 
-// Validate checks one topic's overrides, alone and together.
-func (c *Config) Validate(overrides map[string]string) error {
-	for _, key := range sortedKeys(overrides) {
+// Validate checks the overrides that a topic has after a change of the keys changed: each of these that is still set, and what they mean
+// beside the others. Overrides that stay as they were do not matter, so that what an older Kafka left never blocks a change.
+func (c *Config) Validate(overrides map[string]string, changed []string) error {
+	for _, key := range changed {
+		text, set := overrides[key]
+		if !set {
+			continue
+		}
 		s := topicSettings[key]
 		if s == nil {
 			return unknownTopicSetting(key)
 		}
-		if err := s.Validate(overrides[key]); err != nil {
+		if err := s.Validate(text); err != nil {
 			return err
 		}
+	}
+	if !slices.Contains(changed, "min.compaction.lag.ms") && !slices.Contains(changed, "max.compaction.lag.ms") {
+		return nil
 	}
 	t := c.Topic(overrides)
 	if low, high := t.long("min.compaction.lag.ms"), t.long("max.compaction.lag.ms"); low > high {
@@ -85,15 +94,6 @@ func unknownTopicSetting(key string) error {
 		return fmt.Errorf("%s: unknown topic setting; did you mean %s?", key, near)
 	}
 	return fmt.Errorf("%s: unknown topic setting", key)
-}
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // Resolve turns validated overrides into a partition's options.

@@ -34,7 +34,7 @@ func (defaults) Resolve(configs map[string]string) partition.Options {
 	}
 }
 
-func (defaults) Validate(map[string]string) error { return nil }
+func (defaults) Validate(map[string]string, []string) error { return nil }
 
 // node is a broker with its coordinator.
 type node struct {

@@ -55,7 +55,7 @@ var graph = []struct{ name, kind, imports string }{
 	{"cli/logfile", shell, "coordinator/record protocol/batch"},
 	{"cli/session", shell, ""},
 	{"cli/consume", shell, "cli/session protocol/batch"},
-	{"cli", shell, "host . cli/consume cli/logfile cli/session config protocol/batch"},
+	{"cli", shell, "host . cli/consume cli/logfile cli/session config protocol/batch setting"},
 	{"cmd/ottla", shell, "cli"},
 }
 

@@ -43,7 +43,7 @@ func (d topics) Resolve(overrides map[string]string) partition.Options {
 	return o
 }
 
-func (topics) Validate(map[string]string) error { return nil }
+func (topics) Validate(map[string]string, []string) error { return nil }
 
 // serve starts a broker with one listener on loopback and returns its address.
 func serve(t testing.TB, files vfs.FS, durability partition.Durability) string {

@@ -36,7 +36,11 @@ func ClientMetrics(overrides map[string]string) []Entry {
 			e.Synonyms = []Synonym{{e.Name, e.Value, e.Source}}
 		}
 	}
-	return entries
+	return withUnknown(entries, overrides, kmsg.ConfigSourceClientMetricsConfig, isMetrics)
+}
+
+func isMetrics(name string) bool {
+	return name == metricsInterval || name == metricsMatch || name == metricsNames
 }
 
 // CheckClientMetrics says why a subscription may not have this value: INVALID_CONFIG, or INVALID_REQUEST where Kafka says so.

@@ -10,5 +10,5 @@
 //
 // Concurrency: nothing here changes; all of it may be used by any number of goroutines.
 //
-// Files in reading order: entry.go, group.go, client_metrics.go.
+// Files in reading order: entry.go, group.go, client_metrics.go, known.go.
 package setting

@@ -1,6 +1,7 @@
 package setting
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -23,6 +24,19 @@ type Synonym struct {
 	Name   string
 	Value  *string
 	Source kmsg.ConfigSource
+}
+
+// withUnknown adds the overrides whose names are not known: they came with a directory of Kafka, and are kept. Entries stay in order.
+func withUnknown(entries []Entry, overrides map[string]string, source kmsg.ConfigSource, known func(name string) bool) []Entry {
+	for name, text := range overrides {
+		if !known(name) {
+			entries = append(entries, Entry{
+				Name: name, Value: &text, Source: source, Synonyms: []Synonym{{name, &text, source}}, Doc: "A setting that this version does not know.",
+			})
+		}
+	}
+	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+	return entries
 }
 
 // Find finds a setting in a list; nil if it is not there.

@@ -2,6 +2,8 @@ package setting
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -9,58 +11,104 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// groupSetting is a config of a group: the broker setting that it falls back to, and Kafka's default if the broker has no such setting
-// (Kafka's GroupConfig).
+// groupSetting is a config of a group (Kafka's GroupConfig).
 type groupSetting struct {
-	name, broker string
-	typ          kmsg.ConfigType
-	def, doc     string
+	name   string
+	broker string // the broker setting that it falls back to; empty: there is none
+	typ    kmsg.ConfigType
+	def    string // Kafka's default, where the broker has no such setting
+	low    int64  // the lowest number
+	one    string // what a text has to be one of, separated by |; empty: anything
+	idle   string // why it has no effect; empty: it has one
+	hidden bool   // listed only where it was set, as Kafka's internal ones are
+	doc    string
 }
 
-// groupSettings are the configs of groups, by name. They are kept and shown before there are groups.
-var groupSettings = [...]groupSetting{
-	{"consumer.assignment.interval.ms", "group.consumer.assignment.interval.ms", kmsg.ConfigTypeInt, "1000", "The least time between two assignments of a consumer group, in ms."},
-	{"consumer.assignor.offload.enable", "group.consumer.assignor.offload.enable", kmsg.ConfigTypeBoolean, "true", "Whether assignors run in threads of their own: no effect here, the coordinator has none."},
-	{"consumer.heartbeat.interval.ms", "group.consumer.heartbeat.interval.ms", kmsg.ConfigTypeInt, "5000", "How often a consumer group's members are heard, in ms."},
-	{"consumer.session.timeout.ms", "group.consumer.session.timeout.ms", kmsg.ConfigTypeInt, "45000", "How long a consumer group's member may be silent, in ms."},
-	{"errors.deadletterqueue.copy.record.enable", "errors.deadletterqueue.copy.record.enable", kmsg.ConfigTypeBoolean, "false", "Whether a share group's dead letters hold the record."},
-	{"errors.deadletterqueue.topic.name", "errors.deadletterqueue.topic.name", kmsg.ConfigTypeString, "", "The topic of a share group's dead letters; empty: none."},
-	{"share.assignment.interval.ms", "group.share.assignment.interval.ms", kmsg.ConfigTypeInt, "1000", "The least time between two assignments of a share group, in ms."},
-	{"share.auto.offset.reset", "share.auto.offset.reset", kmsg.ConfigTypeString, "latest", "Where a share group begins."},
-	{"share.delivery.count.limit", "group.share.delivery.count.limit", kmsg.ConfigTypeInt, "5", "How often a record is offered to a share group."},
-	{"share.heartbeat.interval.ms", "group.share.heartbeat.interval.ms", kmsg.ConfigTypeInt, "5000", "How often a share group's members are heard, in ms."},
-	{"share.isolation.level", "share.isolation.level", kmsg.ConfigTypeString, "read_uncommitted", "Whether a share group reads open transactions."},
-	{"share.partition.max.record.locks", "group.share.partition.max.record.locks", kmsg.ConfigTypeInt, "2000", "The most records of a partition that a share group holds."},
-	{"share.record.lock.duration.ms", "group.share.record.lock.duration.ms", kmsg.ConfigTypeInt, "30000", "How long a share group's member may hold a record, in ms."},
-	{"share.renew.acknowledge.enable", "share.renew.acknowledge.enable", kmsg.ConfigTypeBoolean, "true", "Whether a hold may be renewed."},
-	{"share.session.timeout.ms", "group.share.session.timeout.ms", kmsg.ConfigTypeInt, "45000", "How long a share group's member may be silent, in ms."},
-	{"streams.assignment.interval.ms", "group.streams.assignment.interval.ms", kmsg.ConfigTypeInt, "1000", "The least time between two assignments of a streams group, in ms."},
-	{"streams.assignor.name", "group.streams.assignors", kmsg.ConfigTypeString, "sticky", "The assignor of a streams group."},
-	{"streams.heartbeat.interval.ms", "group.streams.heartbeat.interval.ms", kmsg.ConfigTypeInt, "5000", "How often a streams group's members are heard, in ms."},
-	{"streams.initial.rebalance.delay.ms", "group.streams.initial.rebalance.delay.ms", kmsg.ConfigTypeInt, "3000", "How long an empty streams group waits for more members, in ms."},
-	{"streams.num.standby.replicas", "group.streams.num.standby.replicas", kmsg.ConfigTypeInt, "0", "Standby replicas of a streams group's tasks."},
-	{"streams.rack.aware.assignment.tags", "group.streams.rack.aware.assignment.tags", kmsg.ConfigTypeList, "", "The tags that spread a streams group's standbys."},
-	{"streams.session.timeout.ms", "group.streams.session.timeout.ms", kmsg.ConfigTypeInt, "45000", "How long a streams group's member may be silent, in ms."},
+const (
+	noShare   = "this version has no share groups"
+	noStreams = "this version has no streams groups"
+	noThreads = "the coordinator has no threads of its own"
+)
+
+// groupSettings are the configs of groups, by name. Those of share groups and streams groups are kept and shown before there are such groups.
+var groupSettings = slices.Concat(consumerSettings, shareSettings, streamsSettings)
+
+var consumerSettings = []groupSetting{
+	{name: "consumer.assignment.interval.ms", typ: kmsg.ConfigTypeInt, def: "1000", doc: "The least time between two assignments of a consumer group, in ms."},
+	{name: "consumer.assignor.offload.enable", typ: kmsg.ConfigTypeBoolean, def: "true", idle: noThreads, hidden: true, doc: "Whether assignors run in threads of their own."},
+	{name: "consumer.heartbeat.interval.ms", typ: kmsg.ConfigTypeInt, def: "5000", low: 1, doc: "How often a consumer group's members are heard, in ms."},
+	{name: "consumer.session.timeout.ms", typ: kmsg.ConfigTypeInt, def: "45000", low: 1, doc: "How long a consumer group's member may be silent, in ms."},
 }
 
-// Group lists the settings of a group with these overrides over the broker's settings.
+var shareSettings = []groupSetting{
+	{name: "errors.deadletterqueue.copy.record.enable", typ: kmsg.ConfigTypeBoolean, def: "false", idle: noShare, doc: "Whether a share group's dead letters hold the record."},
+	{name: "errors.deadletterqueue.topic.name", typ: kmsg.ConfigTypeString, idle: noShare, doc: "The topic of a share group's dead letters; empty: none."},
+	{name: "share.assignment.interval.ms", typ: kmsg.ConfigTypeInt, def: "1000", idle: noShare, doc: "The least time between two assignments of a share group, in ms."},
+	{name: "share.assignor.offload.enable", typ: kmsg.ConfigTypeBoolean, def: "true", idle: noShare, hidden: true, doc: "Whether assignors run in threads of their own."},
+	{name: "share.auto.offset.reset", typ: kmsg.ConfigTypeString, def: "latest", one: "latest|earliest|" + byDuration, idle: noShare, doc: "Where a share group begins."},
+	{name: "share.delivery.count.limit", typ: kmsg.ConfigTypeInt, def: "5", low: 2, idle: noShare, doc: "How often a record is offered to a share group."},
+	{name: "share.heartbeat.interval.ms", typ: kmsg.ConfigTypeInt, def: "5000", low: 1, idle: noShare, doc: "How often a share group's members are heard, in ms."},
+	{name: "share.isolation.level", typ: kmsg.ConfigTypeString, def: "read_uncommitted", one: "read_committed|read_uncommitted", idle: noShare, doc: "Whether a share group reads open transactions."},
+	{name: "share.partition.max.record.locks", typ: kmsg.ConfigTypeInt, def: "2000", low: 100, idle: noShare, doc: "The most records of a partition that a share group holds."},
+	{name: "share.record.lock.duration.ms", typ: kmsg.ConfigTypeInt, def: "30000", low: 1000, idle: noShare, doc: "How long a share group's member may hold a record, in ms."},
+	{name: "share.renew.acknowledge.enable", typ: kmsg.ConfigTypeBoolean, def: "true", idle: noShare, doc: "Whether a hold may be renewed."},
+	{name: "share.session.timeout.ms", typ: kmsg.ConfigTypeInt, def: "45000", low: 1, idle: noShare, doc: "How long a share group's member may be silent, in ms."},
+}
+
+var streamsSettings = []groupSetting{
+	{name: "streams.acceptable.recovery.lag", typ: kmsg.ConfigTypeLong, def: "10000", idle: noStreams, hidden: true, doc: "How far behind a standby counts as warm."},
+	{name: "streams.assignment.interval.ms", typ: kmsg.ConfigTypeInt, def: "1000", idle: noStreams, doc: "The least time between two assignments of a streams group, in ms."},
+	{name: "streams.assignor.name", broker: "group.streams.assignors", typ: kmsg.ConfigTypeString, def: "sticky", idle: noStreams, doc: "The assignor of a streams group."},
+	{name: "streams.assignor.offload.enable", typ: kmsg.ConfigTypeBoolean, def: "true", idle: noStreams, hidden: true, doc: "Whether assignors run in threads of their own."},
+	{name: "streams.heartbeat.interval.ms", typ: kmsg.ConfigTypeInt, def: "5000", low: 1, idle: noStreams, doc: "How often a streams group's members are heard, in ms."},
+	{name: "streams.initial.rebalance.delay.ms", typ: kmsg.ConfigTypeInt, def: "3000", idle: noStreams, doc: "How long an empty streams group waits for more members, in ms."},
+	{name: "streams.num.standby.replicas", typ: kmsg.ConfigTypeInt, def: "0", idle: noStreams, doc: "Standby replicas of a streams group's tasks."},
+	{name: "streams.num.warmup.replicas", typ: kmsg.ConfigTypeInt, def: "2", idle: noStreams, hidden: true, doc: "Tasks of a streams group that warm up at a time."},
+	{name: "streams.rack.aware.assignment.tags", typ: kmsg.ConfigTypeList, idle: noStreams, doc: "The tags that spread a streams group's standbys."},
+	{name: "streams.session.timeout.ms", typ: kmsg.ConfigTypeInt, def: "45000", low: 1, idle: noStreams, doc: "How long a streams group's member may be silent, in ms."},
+	{name: "streams.task.offset.interval.ms", typ: kmsg.ConfigTypeInt, def: "60000", low: 1, idle: noStreams, hidden: true, doc: "How often members tell the offsets of their tasks, in ms."},
+}
+
+// own are the settings that no broker setting stands behind.
+var own = []string{
+	"errors.deadletterqueue.copy.record.enable", "errors.deadletterqueue.topic.name", "share.auto.offset.reset", "share.isolation.level", "share.renew.acknowledge.enable",
+}
+
+// fallback is the broker setting that stands behind s; ok is false if none does.
+func (s *groupSetting) fallback() (name string, ok bool) {
+	if s.broker != "" {
+		return s.broker, true
+	}
+	return "group." + s.name, !slices.Contains(own, s.name)
+}
+
+// Group lists the settings of a group with these overrides over the broker's settings. Hidden ones, and keys that are unknown here, are there
+// only where the group has them.
 func Group(brokers []Entry, overrides map[string]string) []Entry {
 	entries := make([]Entry, 0, len(groupSettings))
 	for i := range groupSettings {
 		s := &groupSettings[i]
+		text, set := overrides[s.name]
+		if s.hidden && !set {
+			continue
+		}
 		e := Entry{Name: s.name, Type: s.typ, Doc: s.doc, Value: &s.def, Source: kmsg.ConfigSourceDefaultConfig}
-		if b := Find(brokers, s.broker); b != nil && b.Value != nil {
+		broker, falls := s.fallback()
+		if b := Find(brokers, broker); falls && b != nil && b.Value != nil {
 			e.Value, e.Source, e.Synonyms = b.Value, b.Source, b.Synonyms
 		} else {
-			e.Synonyms = []Synonym{{s.broker, e.Value, e.Source}}
+			if !falls {
+				broker = s.name
+			}
+			e.Synonyms = []Synonym{{broker, e.Value, e.Source}}
 		}
-		if text, set := overrides[s.name]; set {
+		if set {
 			e.Value, e.Source = &text, kmsg.ConfigSourceGroupConfig
 			e.Synonyms = append([]Synonym{{s.name, e.Value, e.Source}}, e.Synonyms...)
 		}
 		entries = append(entries, e)
 	}
-	return Plain(entries)
+	return Plain(withUnknown(entries, overrides, kmsg.ConfigSourceGroupConfig, func(name string) bool { return groupSettingNamed(name) != nil }))
 }
 
 // CheckGroup is a check of a group's configs beside the settings of this broker: why a group may not have this value, INVALID_CONFIG.
@@ -86,7 +134,7 @@ func CheckGroup(brokers []Entry) func(name, value string) error {
 // group.consumer.min.session.timeout.ms and group.consumer.max.session.timeout.ms, and so on (Kafka's GroupConfig.validateValues).
 func (s *groupSetting) outside(brokers []Entry, value string) string {
 	n, err := strconv.ParseInt(value, 10, 32)
-	kind, rest, ok := strings.Cut(strings.TrimPrefix(s.broker, "group."), ".")
+	kind, rest, ok := strings.Cut(s.name, ".")
 	if err != nil || !ok || s.typ != kmsg.ConfigTypeInt {
 		return ""
 	}
@@ -109,13 +157,13 @@ func (s *groupSetting) outside(brokers []Entry, value string) string {
 }
 
 // CheckGroupTogether says why a group may not have all of these configs, INVALID_CONFIG: a session has to outlast the interval between two
-// heartbeats, where one of both is set (Kafka's GroupConfig.validateSessionExceedsHeartbeat).
-func CheckGroupTogether(brokers []Entry, configs map[string]string) error {
+// heartbeats, where one of both is set and one was changed (Kafka's GroupConfig.validateSessionExceedsHeartbeat).
+func CheckGroupTogether(brokers []Entry, configs map[string]string, changed []string) error {
 	for _, kind := range []string{"consumer", "share", "streams"} {
 		session, heartbeat := kind+".session.timeout.ms", kind+".heartbeat.interval.ms"
 		_, one := configs[session]
 		_, other := configs[heartbeat]
-		if !one && !other {
+		if !one && !other || !slices.Contains(changed, session) && !slices.Contains(changed, heartbeat) {
 			continue
 		}
 		all := Group(brokers, configs)
@@ -141,18 +189,32 @@ func groupSettingNamed(name string) *groupSetting {
 	return nil
 }
 
+// byDuration stands for a text such as by_duration:PT1H among the values of a setting.
+const byDuration = "by_duration:PnDTnHnMn.nS"
+
+// isByDuration matches such a text.
+var isByDuration = regexp.MustCompile(`^by_duration:P(\d{1,9}D)?(T(\d{1,9}H)?(\d{1,9}M)?(\d{1,9}(\.\d{1,9})?S)?)?$`).MatchString
+
 // allowed says what the setting takes if text is none of it, else nothing.
 func (s *groupSetting) allowed(text string) string {
 	switch s.typ {
-	case kmsg.ConfigTypeInt:
-		if n, err := strconv.ParseInt(text, 10, 32); err != nil || n < 0 {
-			return "a whole number"
+	case kmsg.ConfigTypeInt, kmsg.ConfigTypeLong:
+		bits := 32
+		if s.typ == kmsg.ConfigTypeLong {
+			bits = 64
+		}
+		if n, err := strconv.ParseInt(text, 10, bits); err != nil || n < s.low {
+			return fmt.Sprintf("a whole number of at least %d and at most %d bits", s.low, bits)
 		}
 	case kmsg.ConfigTypeBoolean:
 		if !strings.EqualFold(text, "true") && !strings.EqualFold(text, "false") {
 			return "true or false"
 		}
-	default: // the others are texts, and have checks of their own
+	default:
+		values := strings.Split(s.one, "|")
+		if s.one != "" && !slices.Contains(values, text) && (!slices.Contains(values, byDuration) || !isByDuration(text)) {
+			return "one of " + strings.Join(values, ", ")
+		}
 	}
 	return ""
 }

@@ -20,7 +20,9 @@ import (
 // Lists the settings of topics, of this broker (by its id), of all brokers (empty name: only what was changed for all), of groups, of
 // client metrics subscriptions and of this broker's loggers, by name, with where each value is from and, if asked, what it stands above and
 // what it means. With config names, only those that exist are listed. Values of passwords are never shown. Lists are written without spaces,
-// so cleanup.policy is exactly what tools compare with.
+// so cleanup.policy is exactly what tools compare with. Keys that are unknown here, which a directory of Kafka brought, are listed with the type
+// UNKNOWN; a broker's without the value, since it may be a secret. Settings that Kafka calls internal, and those that Kafka 4 dropped, are listed
+// where they were set.
 //
 // Per resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALID_REQUEST (another broker's id, an empty name, an unknown type,
 // a resource that was named before), POLICY_VIOLATION (more than 1000 groups and client metrics subscriptions).
@@ -30,7 +32,7 @@ import (
 // Kafka refuses the whole request for one resource of an unknown type. It answers a resource as often as it is named, and any number of
 // groups: a small request could have a response of any size. There is one logger, root. A broker setting that is not set
 // shows the value that a synonym gives it (log.retention.ms in hours' place); Kafka shows null. Settings are ordered by name; null
-// and empty lists of config names both mean all.
+// and empty lists of config names both mean all. Kafka hides the value of a topic's unknown key too.
 //
 // **Versions**
 //

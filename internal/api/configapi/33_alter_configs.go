@@ -21,8 +21,12 @@ import (
 // INVALID_REQUEST (a resource or key named twice, no value, another broker's id, a broker key that cannot change while the
 // broker runs, a broker value that it cannot have, an unknown type; loggers too).
 //
+// Settings of Kafka that have no effect here are taken, kept and described, unless they would protect the broker.
+//
 // **Differences from Apache Kafka**
 //
+// Only what a request changes is judged: a key that a directory of Kafka brought, and that is not allowed here, may stay and may be sent again as it
+// is. Kafka judges all configs of the resource. The settings that Kafka 4 dropped (message.format.version) are still taken.
 // Kafka takes broker keys that nobody knows. It does not answer at all if a resource is named twice.
 //
 // **Versions**

@@ -22,8 +22,12 @@ import (
 // APPEND or SUBTRACT on what is no list), INVALID_REQUEST (a resource or key named twice, no value, an unknown operation, another broker's
 // id, a broker key that cannot change while the broker runs, a broker value that it cannot have, an unknown type).
 //
+// Settings of Kafka that have no effect here are taken, kept and described, unless they would protect the broker.
+//
 // **Differences from Apache Kafka**
 //
+// Only what a request changes is judged: a key that a directory of Kafka brought, and that is not allowed here, may stay and may be sent again as it
+// is. Kafka judges all configs of the resource. The settings that Kafka 4 dropped (message.format.version) are still taken.
 // Kafka takes broker keys that nobody knows, and answers an unknown operation on a topic with UNKNOWN_SERVER_ERROR. There is one logger,
 // root. Of configs of share and streams groups, which do not exist yet, no more than the type and the bounds are checked.
 //

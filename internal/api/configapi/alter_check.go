@@ -2,6 +2,7 @@ package configapi
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -35,17 +36,17 @@ func (f *family) checkChanges(r meta.ResourceChanges, times int) error {
 				return err
 			}
 		}
-		return f.checkBrokerKeys(r.Changes)
+		return f.checkBrokerKeys(f.changing(r))
 	case meta.ResourceClientMetrics:
 		if name == "" {
 			return api.Refuse(kerr.InvalidRequest, "the name of the client metrics subscription is empty")
 		}
-		return checkValues(r.Changes, setting.CheckClientMetrics)
+		return checkValues(f.changing(r), setting.CheckClientMetrics)
 	case meta.ResourceGroup:
 		if name == "" {
 			return api.Refuse(kerr.InvalidRequest, "the group name is empty")
 		}
-		return checkValues(r.Changes, setting.CheckGroup(f.brokerEntries(f.node.Image())))
+		return checkValues(f.changing(r), setting.CheckGroup(f.brokerEntries(f.node.Image())))
 	}
 	return refuseType(r.Resource)
 }
@@ -69,6 +70,16 @@ func checkKeys(r meta.ResourceChanges) error {
 	return nil
 }
 
+// changing returns the changes without those that set what is set already: keys and values that a directory of Kafka brought, and that are not
+// allowed here, stay, also where a client sends all that it was told (the old AlterConfigs).
+func (f *family) changing(r meta.ResourceChanges) []meta.ConfigChange {
+	now := f.node.Image().Config(r.Resource)
+	return slices.DeleteFunc(slices.Clone(r.Changes), func(c meta.ConfigChange) bool {
+		text, set := now[c.Name]
+		return set && c.Op == meta.OpSet && *c.Value == text
+	})
+}
+
 // checkValues judges changes of resources that have no lists to append to. Deleting what is not there is no error.
 func checkValues(changes []meta.ConfigChange, check func(name, value string) error) error {
 	for _, c := range changes {
@@ -88,16 +99,15 @@ func checkValues(changes []meta.ConfigChange, check func(name, value string) err
 // checkBrokerKeys refuses to set what cannot change while the broker runs, and keys that nobody knows. Deleting what is not
 // there is no error.
 func (f *family) checkBrokerKeys(changes []meta.ConfigChange) error {
-	entries := f.brokerEntries(f.node.Image())
 	for _, c := range changes {
 		if c.Op == meta.OpDelete || f.configs == nil {
 			continue
 		}
-		e := setting.Find(entries, c.Name)
+		e, known := f.configs.BrokerSetting(c.Name)
 		appends := c.Op == meta.OpAppend || c.Op == meta.OpSubtract
 		switch {
-		case e == nil:
-			return api.Refuse(kerr.InvalidConfig, "broker config %q is unknown, or has no effect here", c.Name)
+		case !known:
+			return api.Refuse(kerr.InvalidConfig, "broker config %q is unknown: the reference of settings lists all", c.Name)
 		case e.ReadOnly:
 			return api.Refuse(kerr.InvalidRequest, "cannot change %s while the broker runs: set it in the configuration and restart", c.Name)
 		case appends && e.Type != kmsg.ConfigTypeList:

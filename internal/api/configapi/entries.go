@@ -57,7 +57,10 @@ func (f *family) clusterEntries(image *meta.Image) []setting.Entry {
 				synonyms = append(synonyms, s)
 			}
 		}
-		e.Synonyms = synonyms
+		// What does not count here, such as a key that only a restart changes, was set all the same.
+		if e.Synonyms = synonyms; len(synonyms) > 0 {
+			e.Value, e.Source = synonyms[0].Value, synonyms[0].Source
+		}
 		entries = append(entries, e)
 	}
 	return entries

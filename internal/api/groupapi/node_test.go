@@ -166,8 +166,8 @@ func newNodeWith(t testing.TB, consumer bool) *node {
 // anyConfig takes every config.
 type anyConfig struct{}
 
-func (anyConfig) Validate(meta.Resource, map[string]string) error { return nil }
-func (anyConfig) List(meta.Resource, string) (string, bool)       { return "", false }
+func (anyConfig) Validate(meta.Resource, map[string]string, []string) error { return nil }
+func (anyConfig) List(meta.Resource, string) (string, bool)                 { return "", false }
 
 // create makes a topic.
 func (n *node) create(name string, partitions int32) [16]byte {

@@ -108,10 +108,20 @@ func (p *configPlan) plan(r Resource, next func(now map[string]string) (map[stri
 	if err != nil {
 		return nil, err
 	}
-	if err := validate(p.schema, r, want); err != nil {
+	records := diff(r, now, want)
+	changed := make([]string, len(records))
+	for i, record := range records {
+		changed[i] = record.Name
+	}
+	// Only what changes is judged: a directory of Kafka holds keys and values that are not allowed here, and they are kept.
+	if err := validate(p.schema, r, want, changed); err != nil {
 		return nil, err
 	}
-	return diff(r, now, want), nil
+	all := make([]Record, len(records))
+	for i, record := range records {
+		all[i] = record
+	}
+	return all, nil
 }
 
 func (p *configPlan) finish(validateOnly bool) ([]Record, []ResourceResult, error) {
@@ -140,7 +150,7 @@ func (s *State) checkResource(r Resource) error {
 }
 
 // diff is the records that lead from now to want, by key.
-func diff(r Resource, now, want map[string]string) []Record {
+func diff(r Resource, now, want map[string]string) []ConfigRecord {
 	keys := slices.Collect(maps.Keys(want))
 	for key := range now {
 		if _, kept := want[key]; !kept {
@@ -148,7 +158,7 @@ func diff(r Resource, now, want map[string]string) []Record {
 		}
 	}
 	slices.Sort(keys)
-	var records []Record
+	var records []ConfigRecord
 	for _, key := range keys {
 		value, set := want[key]
 		switch before, was := now[key]; {

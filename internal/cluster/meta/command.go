@@ -100,8 +100,10 @@ type Assignment struct {
 
 // ConfigSchema knows which configs there are. It is passed in with a command, so it must be pure.
 type ConfigSchema interface {
-	// Validate checks all of a resource's configs together; the error names the key, the value and the limit.
-	Validate(r Resource, configs map[string]string) error
+	// Validate checks the configs that a resource has after a change of the keys changed, which are in order and some of which may be gone
+	// from configs. It judges what was changed, alone and beside the rest, and not what stays as it was. The error names the key, the
+	// value and the limit.
+	Validate(r Resource, configs map[string]string, changed []string) error
 	// List says whether a key is a list, and its default.
 	List(r Resource, key string) (def string, isList bool)
 }

@@ -126,7 +126,7 @@ func (c CreateTopics) configsOf(t NewTopic) (map[string]string, error) {
 	if len(null) > 0 {
 		return nil, refuse(kerr.InvalidConfig, "Null value not supported for topic configs: %s", strings.Join(null, ","))
 	}
-	return configs, validate(c.Schema, TopicResource(t.Name), configs)
+	return configs, validate(c.Schema, TopicResource(t.Name), configs, slices.Sorted(maps.Keys(configs)))
 }
 
 // place gives each partition its replicas.
@@ -183,12 +183,12 @@ func placeByHand(s *State, t NewTopic) ([]Partition, error) {
 	return partitions, nil
 }
 
-// validate checks configs against schema; the error is a *RefusalError.
-func validate(schema ConfigSchema, r Resource, configs map[string]string) error {
+// validate checks configs, of which the keys changed are new, against schema; the error is a *RefusalError.
+func validate(schema ConfigSchema, r Resource, configs map[string]string, changed []string) error {
 	if schema == nil {
 		return nil
 	}
-	if err := schema.Validate(r, configs); err != nil {
+	if err := schema.Validate(r, configs, changed); err != nil {
 		return refuse(kerr.InvalidConfig, "%s", err)
 	}
 	return nil

@@ -17,11 +17,15 @@ import (
 // testSchema takes retention.ms (a number of at least -1), cleanup.policy (a list) and nothing else for topics; everything for the rest.
 type testSchema struct{}
 
-func (testSchema) Validate(r Resource, configs map[string]string) error {
+func (testSchema) Validate(r Resource, configs map[string]string, changed []string) error {
 	if r.Type != ResourceTopic {
 		return nil
 	}
-	for key, value := range configs {
+	for _, key := range changed {
+		value, set := configs[key]
+		if !set {
+			continue
+		}
 		switch key {
 		case "retention.ms":
 			if n, err := strconv.Atoi(value); err != nil || n < -1 {
@@ -254,7 +258,7 @@ func (sc *script) numbers(s string) []int32 {
 	return list
 }
 
-// applyRaw applies records given in words: begin, end, abort, topic NAME, partition N, remove.
+// applyRaw applies records given in words: begin, end, abort, topic NAME, config RESOURCE KEY=VALUE, partition N, remove.
 func (sc *script) applyRaw(out *strings.Builder, input string) {
 	raw := map[string]Record{
 		"begin": BeginTransactionRecord{}, "end": EndTransactionRecord{}, "abort": AbortTransactionRecord{}, "no-op": NoOpRecord{},
@@ -267,6 +271,9 @@ func (sc *script) applyRaw(out *strings.Builder, input string) {
 		switch words[0] {
 		case "topic":
 			r = TopicRecord{Name: words[1], ID: topic.ID{0: 0xff}}
+		case "config":
+			key, value, _ := strings.Cut(words[2], "=")
+			r = ConfigRecord{Resource: sc.resource(words[1]), Name: key, Value: &value}
 		case "partition":
 			r = PartitionRecord{Index: int32(sc.number(words[1])), TopicID: topic.ID{0: 0xff}, Partition: Partition{Leader: 1, Replicas: []int32{1}}}
 		}
