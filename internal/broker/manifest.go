@@ -65,7 +65,7 @@ func parseManifest(content []byte) (manifest, int64, error) {
 		count int
 	)
 	if _, err := fmt.Sscanf(head, manifestHead+" epoch %d count %d", &epoch, &count); err != nil {
-		return nil, 0, fmt.Errorf("%w: head %.60q: %w", errManifest, head, err)
+		return nil, 0, fmt.Errorf("%w: its head is %.60q, expected %q", errManifest, head, manifestHead+" epoch NUMBER count NUMBER")
 	}
 	m := manifest{}
 	for line := range strings.Lines(lines) {

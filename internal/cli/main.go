@@ -87,7 +87,7 @@ func (a *app) root() *cobra.Command {
 		}
 		return nil
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return session.UsageError{Err: err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return session.UsageError{Err: flagError(err)} })
 	root.AddCommand(a.startCommand(), a.topicCommand(), a.produceCommand(), consume.Command(a.Session), group("group", "list, show, move and delete consumer groups", consume.GroupCommands(a.Session)...), a.configCommand(),
 		a.logCommand(), a.benchCommand(), a.versionCommand())
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp))
