@@ -12,7 +12,8 @@ type Options struct {
 	// DataDir is the directory that holds everything; it is made if it is not there. Empty: what the settings say, which by default is
 	// ./ottla-data. It is the setting log.dirs.
 	DataDir string
-	// Memory keeps all data in memory instead, until Close.
+	// Memory keeps all data in memory instead, until Close. Together with DataDir, or log.dirs in Settings, it is an error; log.dirs in
+	// Environ or ConfigFile, which others share, has no effect then.
 	Memory bool
 	// Listen is the address for clients, HOST:PORT; port 0 picks one. Empty: what the settings say, which by default is
 	// 127.0.0.1:9092. It is the setting listeners.

@@ -101,6 +101,8 @@ func TestRefusals(t *testing.T) {
 		{"a bad setting", ottla.Options{Memory: true, Settings: map[string]string{"num.partitions": "0"}}, "num.partitions=0: must be at least 1"},
 		{"TLS", ottla.Options{Memory: true, Settings: map[string]string{"listeners": "SSL://127.0.0.1:0"}}, "asks for SSL"},
 		{"no file", ottla.Options{Memory: true, ConfigFile: filepath.Join(t.TempDir(), "none")}, "no such file"},
+		{"memory and a directory", ottla.Options{Memory: true, DataDir: filepath.Join(t.TempDir(), "d"), Listen: "127.0.0.1:0", Admin: "off"}, "options Memory and DataDir="},
+		{"memory and log.dirs", ottla.Options{Memory: true, Settings: map[string]string{"log.dirs": t.TempDir()}, Listen: "127.0.0.1:0", Admin: "off"}, `options Memory and Settings["log.dirs"]=`},
 		{"a file for a directory", ottla.Options{DataDir: os.Args[0], Listen: "127.0.0.1:0", Admin: "off"}, "data directory"},
 	} {
 		s, err := ottla.Start(t.Context(), tt.o)
