@@ -23,7 +23,13 @@ import (
 // javaTool runs one of Kafka's tools by its class and returns what it printed.
 func javaTool(t *testing.T, stdin, class string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("java", append([]string{"-cp", os.Getenv("OTTLA_KAFKA_LIBS") + "/*", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", class}, args...)...)
+	return javaToolOf(t, os.Getenv("OTTLA_KAFKA_LIBS"), stdin, class, args...)
+}
+
+// javaToolOf is javaTool of the Kafka whose jars are in libs.
+func javaToolOf(t *testing.T, libs, stdin, class string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("java", append([]string{"-cp", libs + "/*", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", class}, args...)...)
 	cmd.Stdin = strings.NewReader(stdin)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -250,6 +256,12 @@ func TestJavaDirectory(t *testing.T) {
 // startKafka formats a directory and starts a real Kafka broker on it, with a port of its own.
 func startKafka(t *testing.T, dir string) (*exec.Cmd, string) {
 	t.Helper()
+	return startKafkaOf(t, os.Getenv("OTTLA_KAFKA_LIBS"), dir)
+}
+
+// startKafkaOf is startKafka of the Kafka whose jars are in libs.
+func startKafkaOf(t *testing.T, libs, dir string) (*exec.Cmd, string) {
+	t.Helper()
 	addr := fmt.Sprintf("127.0.0.1:%d", freePort(t))
 	props := filepath.Join(t.TempDir(), "server.properties")
 	text := fmt.Sprintf(`process.roles=broker,controller
@@ -264,8 +276,8 @@ offsets.topic.replication.factor=1
 	if err := os.WriteFile(props, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	javaTool(t, "", "kafka.tools.StorageTool", "format", "-t", "5L6g3nShT-eMCtK--X86sw", "-c", props)
-	kafka := exec.Command("java", "-Xmx512m", "-cp", os.Getenv("OTTLA_KAFKA_LIBS")+"/*", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "kafka.Kafka", props)
+	javaToolOf(t, libs, "", "kafka.tools.StorageTool", "format", "-t", "5L6g3nShT-eMCtK--X86sw", "-c", props)
+	kafka := exec.Command("java", "-Xmx512m", "-cp", libs+"/*", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "kafka.Kafka", props)
 	kafka.Stderr = os.Stderr
 	if err := kafka.Start(); err != nil {
 		t.Fatal(err)
