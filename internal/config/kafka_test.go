@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -55,11 +56,15 @@ var ownTypes = map[string]string{
 // TestKafkaSettings: every setting of Kafka 3.9 and 4.4 is in the table, with its type and its default.
 func TestKafkaSettings(t *testing.T) {
 	t.Parallel()
+	c := load(t, Input{})
 	for _, f := range kafkaFacts(t) {
 		s := kafkaRow(f)
 		if s == nil {
 			t.Errorf("%s setting %s of Kafka %s is missing", f.of, f.name, f.versions)
 			continue
+		}
+		if all, err := c.Explain(f.name); err != nil || !slices.ContainsFunc(all, func(e Explanation) bool { return e.Of == f.of && e.NoEffect == s.Ignored }) {
+			t.Errorf("%s: explained as %v, %v", f.name, all, err)
 		}
 		newest := f.current() || s.Hidden
 		if newest && f.kind != s.Type.String() && ownTypes[f.name] == "" {

@@ -155,7 +155,7 @@ var idleParts = []struct{ why, rows string }{
 		config.providers list,dynamic "" any Names of providers that values are looked up with.`},
 }
 
-const decompressed = "a batch is decompressed piece by piece, whatever its size"
+const decompressed = "memory for decompression is bounded whatever this says"
 
 // ignoredPrefixes are families of keys that do nothing here, and why.
 var ignoredPrefixes = []struct{ prefix, why string }{

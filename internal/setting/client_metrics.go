@@ -17,6 +17,8 @@ const (
 	metricsMatch    = "match"
 	metricsNames    = "metrics"
 
+	patternMax = 256 // bytes; a regular expression may need thousands of times as much memory
+
 	metricsIntervalMin = 100
 	metricsIntervalMax = 3_600_000
 )
@@ -51,7 +53,7 @@ func CheckClientMetrics(name, value string) error {
 	case metricsMatch:
 		for item := range strings.SplitSeq(value, ",") {
 			if strings.TrimSpace(item) != "" && !isMatch(item) {
-				return fmt.Errorf("%s has %q, expected key=pattern: %w", name, item, kerr.InvalidConfig)
+				return fmt.Errorf("%s has %.300q, expected key=pattern with a pattern of at most %d bytes: %w", name, item, patternMax, kerr.InvalidConfig)
 			}
 		}
 		return nil
@@ -77,8 +79,12 @@ func isMatch(item string) bool {
 	key, pattern, _ := strings.Cut(item, "=")
 	switch strings.TrimSpace(key) {
 	case "client_instance_id", "client_id", "client_software_name", "client_software_version", "client_source_address", "client_source_port":
-		_, err := regexp.Compile(strings.TrimSpace(pattern))
-		return err == nil && strings.TrimSpace(pattern) != ""
+		pattern = strings.TrimSpace(pattern)
+		if pattern == "" || len(pattern) > patternMax {
+			return false
+		}
+		_, err := regexp.Compile(pattern)
+		return err == nil
 	}
 	return false
 }

@@ -159,6 +159,8 @@ func TestChecks(t *testing.T) {
 		{setting.CheckClientMetrics, "match", "client_id=", kerr.InvalidConfig},
 		{setting.CheckClientMetrics, "match", "client_id=[", kerr.InvalidConfig},
 		{setting.CheckClientMetrics, "match", "colour=red", kerr.InvalidConfig},
+		{setting.CheckClientMetrics, "match", "client_id=" + strings.Repeat("a", 256), nil},
+		{setting.CheckClientMetrics, "match", "client_id=" + strings.Repeat("a{1000}", 3000), kerr.InvalidConfig},
 		{setting.CheckClientMetrics, "no.such", "1", kerr.InvalidRequest},
 	} {
 		err := c.check(c.name, c.value)
