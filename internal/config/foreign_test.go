@@ -3,6 +3,8 @@ package config
 import (
 	"strings"
 	"testing"
+
+	"github.com/ottla-io/ottla/internal/protocol/batch"
 )
 
 // TestForeignTopic: keys and values that a directory of Kafka brought onto a topic are described, have no effect where they are not
@@ -29,6 +31,9 @@ func TestForeignTopic(t *testing.T) {
 	}
 	if got := c.Resolve(kept).Log.RetentionAge.Milliseconds(); got != 5000 {
 		t.Errorf("with a retention that is no number, records are kept for %d ms, expected the broker's 5000", got)
+	}
+	if got := c.Resolve(map[string]string{"compression.type": "brotli", "cleanup.policy": "compact,burn", "segment.bytes": "100000"}); got.Compression != batch.CodecProducer || got.Delete || !got.Compact || got.Log.SegmentBytes != 100000 {
+		t.Errorf("with texts that mean nothing here the options are %+v", got)
 	}
 	kept["cleanup.policy"] = "compact"
 	if err := c.Validate(kept, []string{"cleanup.policy"}); err != nil {

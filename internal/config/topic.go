@@ -22,8 +22,7 @@ func (c *Config) Topic(overrides map[string]string) Topic { return Topic{c, over
 // chain is every value of a topic setting, the one that counts first.
 func (t Topic) chain(s *Setting) []Value {
 	var all []Value
-	// A directory of Kafka may hold a text that is not even of the type: then the topic has what it falls back to.
-	if text, ok := t.overrides[s.Name]; ok && s.Type.allowed(text) == "" {
+	if text, ok := t.overrides[s.Name]; ok && s.counts(text) {
 		all = append(all, Value{Name: s.Name, Text: text, Source: DynamicTopic, Place: "topic"})
 	}
 	all = append(all, t.config.given(s.Synonyms)...)
@@ -51,6 +50,18 @@ func (t Topic) Value(name string) Value {
 	v := all[0]
 	v.Text = scaled(v, s)
 	return v
+}
+
+// counts reports whether an override has an effect. A directory of Kafka may hold a text that means nothing here: then the topic has what it
+// falls back to. A number counts though it is outside the limits of today: Kafka 3.9 took segment.bytes=100000. So does a list: a
+// cleanup.policy of "compact" and a word that is unknown here must not turn into the default, which deletes.
+func (s *Setting) counts(text string) bool {
+	switch s.Type {
+	case Int, Short, Long, Double, List:
+		return s.Type.allowed(text) == ""
+	default:
+		return s.Validate(text) == nil
+	}
 }
 
 func (t Topic) text(name string) string   { return strings.TrimSpace(t.Value(name).Text) }
