@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/ottla-io/ottla/internal/api"
+	"github.com/ottla-io/ottla/internal/api/aclapi"
 	"github.com/ottla-io/ottla/internal/api/configapi"
 	"github.com/ottla-io/ottla/internal/api/groupapi"
 	"github.com/ottla-io/ottla/internal/broker"
@@ -170,6 +171,7 @@ func (s *Server) apiOptions(opts Options) api.Options {
 		SessionIdle:            sessionIdle,
 		DescribedPartitionsMax: c.Int("max.request.partition.size.limit"),
 		Handlers: []map[kmsg.Key]api.Handler{
+			aclapi.Handlers(),
 			configapi.Handlers(configapi.Options{Node: s.broker, Configs: s.settings, LogLevel: opts.LogLevel}),
 			groupapi.Handlers(groupapi.Options{Groups: groupCoordinator{s.groups}, Consumer: c.RebalanceProtocol("consumer")}),
 		},

@@ -32,8 +32,8 @@ import (
 //
 // **Differences from Apache Kafka**
 //
-// Transactions do not exist yet: a transactional id or a transactional batch is refused with INVALID_TXN_STATE. A partition that is
-// named twice in one request gets both batches; Kafka keeps the last. Topics are created by Metadata only, never here (as in Kafka).
+// Transactions do not exist yet: a transactional id or a transactional batch is refused with TRANSACTIONAL_ID_AUTHORIZATION_FAILED, as
+// Kafka refuses those that a producer may not use. A partition that is named twice in one request gets both batches; Kafka keeps the last. Topics are created by Metadata only, never here (as in Kafka).
 //
 // No records at all get INVALID_RECORD; Kafka never answers. So do bytes behind the batch, which Kafka ignores, and a delete horizon;
 // the flag of LogAppendTime gets INVALID_TIMESTAMP: Kafka drops both flags. Compressed records are decompressed only where a check
@@ -123,7 +123,7 @@ func refuseProduce(m *kmsg.ProduceRequest) error {
 		return refuse(kerr.InvalidRequiredAcks, "acks is %d, expected 0, 1 or -1", m.Acks)
 	}
 	if m.TransactionID != nil && *m.TransactionID != "" {
-		return refuse(kerr.InvalidTxnState, "transactions are not served")
+		return errTransactions
 	}
 	return nil
 }
@@ -180,7 +180,7 @@ func (r *produceReply) admit(records []byte) error {
 	case header.Codec() == batch.CodecZstd && r.header.Version < 7:
 		return refuse(kerr.UnsupportedCompressionType, "zstd needs Produce v7, this is v%d", r.header.Version)
 	case header.IsTransactional():
-		return refuse(kerr.InvalidTxnState, "transactions are not served")
+		return errTransactions
 	}
 	return nil
 }

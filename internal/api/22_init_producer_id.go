@@ -17,8 +17,9 @@ import (
 //
 // **Differences from Apache Kafka**
 //
-// Transactions do not exist yet. A transactional id gets UNSUPPORTED_VERSION, which clients take as final; a retriable error would have
-// them try for ever. Most find out before: FindCoordinator answers a transaction's key so too.
+// Transactions do not exist yet. A transactional id gets TRANSACTIONAL_ID_AUTHORIZATION_FAILED, Kafka's answer to a producer that
+// may not use it, which all clients take as final. Most find out before: FindCoordinator answers a transaction's key so too, and
+// has a message.
 //
 // **Versions**
 //
@@ -41,6 +42,9 @@ func (a *API) initProducerID(ctx context.Context, req *Request, m *kmsg.InitProd
 	return resp
 }
 
+// errTransactions answers every request for a transaction until they exist (see InitProducerId and FindCoordinator).
+var errTransactions = refuse(kerr.TransactionalIDAuthorizationFailed, "transactions are not served yet: unset transactional.id")
+
 // refuseInitProducerID says what is wrong with a request.
 func refuseInitProducerID(m *kmsg.InitProducerIDRequest) error {
 	switch {
@@ -49,7 +53,7 @@ func refuseInitProducerID(m *kmsg.InitProducerIDRequest) error {
 	case (m.ProducerID < 0) != (m.ProducerEpoch < 0):
 		return refuse(kerr.InvalidRequest, "producer id is %d and epoch %d: either both are known or none", m.ProducerID, m.ProducerEpoch)
 	case m.TransactionalID != nil:
-		return refuse(kerr.UnsupportedVersion, "transactions are not served")
+		return errTransactions
 	}
 	return nil
 }

@@ -94,7 +94,7 @@ func TestResultOf(t *testing.T) {
 func TestHandlersAreTheTable(t *testing.T) {
 	t.Parallel()
 	a := New(Options{Log: slog.New(slog.DiscardHandler)})
-	families := []kmsg.Key{8, 9, 10, 11, 12, 13, 14, 15, 16, 32, 33, 42, 44, 47, 68, 69, 74}
+	families := []kmsg.Key{8, 9, 10, 11, 12, 13, 14, 15, 16, 29, 30, 31, 32, 33, 42, 44, 47, 68, 69, 74}
 	for key := range kmsg.Key(handlerSlots) {
 		_, advertised := wire.Lookup(key)
 		if slices.Contains(families, key) {

@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/ottla-io/ottla/internal/api"
+	"github.com/ottla-io/ottla/internal/api/aclapi"
 	"github.com/ottla-io/ottla/internal/api/configapi"
 	"github.com/ottla-io/ottla/internal/broker"
 	"github.com/ottla-io/ottla/internal/cluster/meta"
@@ -66,7 +67,7 @@ func newAdminNode(t *testing.T, settings map[string]string, change func(*api.Opt
 	if change != nil {
 		change(&opts, &configs)
 	}
-	opts.Handlers = append(opts.Handlers, configapi.Handlers(configs))
+	opts.Handlers = append(opts.Handlers, aclapi.Handlers(), configapi.Handlers(configs))
 	n.api = api.New(opts)
 	return n
 }

@@ -24,7 +24,7 @@ type Options struct {
 
 	Observer Observer // nil: nobody
 
-	// Handlers answer the keys of the families in packages of their own (configapi, groupapi).
+	// Handlers answer the keys of the families in packages of their own (aclapi, configapi, groupapi).
 	Handlers []map[kmsg.Key]Handler
 
 	AutoCreateTopics bool          // auto.create.topics.enable

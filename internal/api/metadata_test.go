@@ -232,7 +232,7 @@ func TestInitProducerID(t *testing.T) {
 		{5, nil, 7, 3, nil},
 		{5, &empty, -1, -1, kerr.InvalidRequest},
 		{5, nil, 7, -1, kerr.InvalidRequest},
-		{5, &txn, -1, -1, kerr.UnsupportedVersion},
+		{5, &txn, -1, -1, kerr.TransactionalIDAuthorizationFailed},
 	} {
 		m := kmsg.NewPtrInitProducerIDRequest()
 		m.Version, m.TransactionalID, m.ProducerID, m.ProducerEpoch = c.version, c.txn, c.id, c.epoch

@@ -62,7 +62,7 @@ func TestProduceRefused(t *testing.T) {
 		"topic id":      {13, 1, "", good(), nil, false, kerr.UnknownTopicID},
 		"acks":          {9, 2, "t", good(), nil, false, kerr.InvalidRequiredAcks},
 		"acks -2":       {9, -2, "t", good(), nil, false, kerr.InvalidRequiredAcks},
-		"transaction":   {9, -1, "t", good(), &txn, false, kerr.InvalidTxnState},
+		"transaction":   {9, -1, "t", good(), &txn, false, kerr.TransactionalIDAuthorizationFailed},
 		"internal":      {9, 1, "__consumer_offsets", good(), nil, false, kerr.InvalidTopicException},
 		"zstd below v7": {6, 1, "t", records(t, batch.CodecZstd, 1, 10), nil, false, kerr.UnsupportedCompressionType},
 		"crc":           {9, 1, "t", flip(good(), 70), nil, false, kerr.CorruptMessage},

@@ -16,7 +16,7 @@ import (
 )
 
 // keys are what the broker speaks.
-var keys = []int16{0, 1, 2, 3, 18, 19, 20, 21, 22, 23, 32, 33, 35, 37, 44, 60, 74, 75}
+var keys = []int16{0, 1, 2, 3, 18, 19, 20, 21, 22, 23, 29, 30, 31, 32, 33, 35, 37, 44, 60, 74, 75}
 
 // fatal are frames after which a connection is closed.
 func fatal() map[string][]byte {
@@ -70,6 +70,12 @@ func filled(req kmsg.Request) kmsg.Request {
 		r.Topics = []kmsg.MetadataRequestTopic{{Topic: &name}, {Topic: &name}}
 	case *kmsg.CreateTopicsRequest:
 		r.Topics = []kmsg.CreateTopicsRequestTopic{{Topic: name}, {Topic: name}}
+	case *kmsg.DescribeACLsRequest:
+		r.ResourceName = &name
+	case *kmsg.CreateACLsRequest:
+		r.Creations = []kmsg.CreateACLsRequestCreation{{ResourceName: name}, {ResourceName: name}}
+	case *kmsg.DeleteACLsRequest:
+		r.Filters = []kmsg.DeleteACLsRequestFilter{{ResourceName: &name}, {ResourceName: &name}}
 	case *kmsg.DescribeConfigsRequest:
 		r.Resources = []kmsg.DescribeConfigsRequestResource{{ResourceName: name}, {ResourceName: name}}
 	case *kmsg.DescribeTopicPartitionsRequest:

@@ -301,7 +301,7 @@ func TestCoordinatorFlood(t *testing.T) {
 		t.Errorf("%d coordinators", len(resp.Coordinators))
 	}
 	m.CoordinatorKeys = []string{"x"}
-	for typ, code := range map[int8]string{1: "UNSUPPORTED_VERSION", 2: "UNSUPPORTED_VERSION", 3: "INVALID_REQUEST", -1: "INVALID_REQUEST"} {
+	for typ, code := range map[int8]string{1: "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", 2: "UNSUPPORTED_VERSION", 3: "INVALID_REQUEST", -1: "INVALID_REQUEST"} {
 		m.CoordinatorType = typ
 		c.want(code, at(6, m))
 	}

@@ -21,8 +21,11 @@ import (
 //
 // **Differences from Apache Kafka**
 //
-// Transactions and share groups do not exist yet. Their keys get UNSUPPORTED_VERSION, as InitProducerId with a transactional id does, which
-// clients take as final; COORDINATOR_NOT_AVAILABLE would have them try for ever. A key that is named twice is answered once.
+// Transactions do not exist yet. A transaction's key gets TRANSACTIONAL_ID_AUTHORIZATION_FAILED, as InitProducerId with a
+// transactional id does: Kafka's answer to a producer that may not use its transactional id. It is the one code that clients take
+// as final here: with any other but CLUSTER_AUTHORIZATION_FAILED, librdkafka repeats the request until its caller gives up, for
+// ever by default (rd_kafka_txn_handle_FindCoordinator). sarama repeats it for 5 s with every code. The message says why;
+// librdkafka shows it. Share groups do not exist either: UNSUPPORTED_VERSION. A key that is named twice is answered once.
 //
 // **Versions**
 //
@@ -74,7 +77,7 @@ func refuseCoordinator(version int16, typ int8) error {
 	case typ == coordinatorOfGroup:
 		return nil
 	case typ == coordinatorOfTransaction:
-		return api.Refuse(kerr.UnsupportedVersion, "transactions are not served")
+		return api.Refuse(kerr.TransactionalIDAuthorizationFailed, "transactions are not served yet: unset transactional.id")
 	case typ == coordinatorOfShare && version >= 6:
 		return api.Refuse(kerr.UnsupportedVersion, "share groups are not served")
 	}

@@ -39,7 +39,7 @@ func TestFindCoordinator(t *testing.T) {
 			t.Errorf("v%d: %+v", v, c)
 		}
 		if v >= 1 {
-			for typ, want := range map[int8]error{1: kerr.UnsupportedVersion, 2: map[bool]error{false: kerr.InvalidRequest, true: kerr.UnsupportedVersion}[v >= 6], 3: kerr.InvalidRequest, -1: kerr.InvalidRequest} {
+			for typ, want := range map[int8]error{1: kerr.TransactionalIDAuthorizationFailed, 2: map[bool]error{false: kerr.InvalidRequest, true: kerr.UnsupportedVersion}[v >= 6], 3: kerr.InvalidRequest, -1: kerr.InvalidRequest} {
 				c := find(typ, "g")
 				if wantCode(t, "type", c.ErrorCode, want); c.NodeID != -1 || c.Host != "" || c.Port != -1 || c.ErrorMessage == nil {
 					t.Errorf("v%d, type %d: %+v", v, typ, c)

@@ -72,6 +72,16 @@ func list[T any](elem ...field) field {
 // partitions are numbers of partitions, each of which is answered.
 func partitions() field { f := nums(4); f.answer = partitionAnswerCost; return f }
 
+// aclFilter has the fields of a filter of access control entries.
+func aclFilter() []field {
+	return []field{
+		num(1), str().nullFrom(always), // resource
+		num(1).from(1),                                 // pattern type
+		str().nullFrom(always), str().nullFrom(always), // principal, host
+		num(1 + 1), // operation, permission
+	}
+}
+
 // body is a whole request, decoded into a T.
 func body[T any](key kmsg.Key, fields ...field) layout {
 	return layout{key: key, size: sizeOf[T](), fields: fields}
@@ -221,6 +231,18 @@ var layouts = [len(apis)]layout{
 				num(4).from(2), // current leader epoch
 				num(4),         // leader epoch
 			)),
+	),
+	body[kmsg.DescribeACLsRequest](kmsg.DescribeACLs, aclFilter()...),
+	body[kmsg.CreateACLsRequest](kmsg.CreateACLs,
+		list[kmsg.CreateACLsRequestCreation](
+			num(1), str(), // resource
+			num(1).from(1), // pattern type
+			str(), str(),   // principal, host
+			num(1+1), // operation, permission
+		),
+	),
+	body[kmsg.DeleteACLsRequest](kmsg.DeleteACLs,
+		list[kmsg.DeleteACLsRequestFilter](aclFilter()...),
 	),
 	body[kmsg.DescribeConfigsRequest](kmsg.DescribeConfigs,
 		list[kmsg.DescribeConfigsRequestResource](num(1), str(), names().nullFrom(always)),

@@ -11,16 +11,20 @@ type Gap struct {
 
 const (
 	allVersions = "all versions"
+	accessLists = "everything but SECURITY_DISABLED"
 
 	whyZooKeeper  = "Kafka removed it in 4.0: only brokers that ran on ZooKeeper sent it to each other."
 	whyController = "Internal to Kafka's controllers: clients never send it and no broker listener answers it."
 	whyTxn        = "Transactions are not built yet."
 	whySecurity   = "Authentication, authorisation and quotas are not built yet."
-	whyCluster    = "There is one broker: replicas are not moved and leaders not elected yet."
-	whyShare      = "Share groups are not built yet."
-	whyStreams    = "Streams groups are not built yet."
-	whyTokens     = "Delegation tokens need authentication, which is not built yet."
-	whyTelemetry  = "Kafka too advertises it only when a telemetry receiver plug-in is loaded."
+	whyDisabled   = whySecurity + " The answer is that of Kafka without an authorizer, which clients take as final."
+	whyRefused    = whyTxn + " The answer is `TRANSACTIONAL_ID_AUTHORIZATION_FAILED`: Java, librdkafka, franz-go, aiokafka, " +
+		"kafka-python and kafkajs stop at it at once, sarama after 5 s; librdkafka repeats `UNSUPPORTED_VERSION` for ever."
+	whyCluster   = "There is one broker: replicas are not moved and leaders not elected yet."
+	whyShare     = "Share groups are not built yet."
+	whyStreams   = "Streams groups are not built yet."
+	whyTokens    = "Delegation tokens need authentication, which is not built yet."
+	whyTelemetry = "Kafka too advertises it only when a telemetry receiver plug-in is loaded."
 )
 
 // ledger is what is deliberately missing, ordered by key. A key of Kafka's that is neither in apis nor here fails a
@@ -30,24 +34,27 @@ var ledger = [...]Gap{
 		"since librdkafka turns compression off otherwise, and the connection is closed when one arrives."},
 	{keyProduce, "records inside compressed batches", "They are not looked at unless the topic asks for what needs it: " +
 		"the batch's checksum and header are checked, the count of records is taken from the header."},
+	{keyProduce, "transactional ids and batches", whyRefused},
 	{keyFetch, "versions 0 to 3", "They answer in message formats v0 and v1, to which nothing is converted yet."},
 	{kmsg.LeaderAndISR, allVersions, whyZooKeeper},
 	{kmsg.StopReplica, allVersions, whyZooKeeper},
 	{kmsg.UpdateMetadata, allVersions, whyZooKeeper},
 	{kmsg.ControlledShutdown, allVersions, whyZooKeeper},
 	{kmsg.OffsetFetch, "a group or a partition twice", "Each offset is in a response once, since a small request could ask for it, and the text beside it, without end."},
-	{kmsg.FindCoordinator, "transactions and share groups", whyTxn + " " + whyShare},
+	{kmsg.FindCoordinator, "transactions", whyRefused},
+	{kmsg.FindCoordinator, "share groups", whyShare + " The answer is `UNSUPPORTED_VERSION`."},
 	{kmsg.DescribeGroups, "a group twice", "A group that is named again is not described again, since a small request could ask for it without end."},
 	{kmsg.SASLHandshake, allVersions, whySecurity},
-	{kmsg.InitProducerID, "version 6, and transactional ids", "Version 6 is unstable in Kafka 4.4, which does not advertise it. " + whyTxn},
+	{kmsg.InitProducerID, "version 6", "It is unstable in Kafka 4.4, which does not advertise it."},
+	{kmsg.InitProducerID, "transactional ids", whyRefused},
 	{kmsg.AddPartitionsToTxn, allVersions, whyTxn},
 	{kmsg.AddOffsetsToTxn, allVersions, whyTxn},
 	{kmsg.EndTxn, allVersions, whyTxn},
 	{kmsg.WriteTxnMarkers, allVersions, whyTxn},
 	{kmsg.TxnOffsetCommit, allVersions, whyTxn},
-	{kmsg.DescribeACLs, allVersions, whySecurity},
-	{kmsg.CreateACLs, allVersions, whySecurity},
-	{kmsg.DeleteACLs, allVersions, whySecurity},
+	{kmsg.DescribeACLs, accessLists, whyDisabled},
+	{kmsg.CreateACLs, accessLists, whyDisabled},
+	{kmsg.DeleteACLs, accessLists, whyDisabled},
 	{kmsg.AlterReplicaLogDirs, allVersions, "A broker has one data directory."},
 	{kmsg.SASLAuthenticate, allVersions, whySecurity},
 	{kmsg.CreateDelegationToken, allVersions, whyTokens},
