@@ -219,7 +219,8 @@ func TestAnswersWaitForWhatTheyShow(t *testing.T) {
 	a.ask(group.List{Caller: caller()})
 	a.ask(group.DeleteOffsets{Caller: caller(), Group: other, Topics: []group.FetchTopic{{Topic: "orders", Partitions: []int32{0}}}})
 	a.ask(n.fetching(other, "orders"))
-	a.ask(group.Describe{Caller: caller(), Group: other}) // is gone with its only offset
+	a.ask(group.Delete{Caller: caller(), Group: other}) // it stayed when its only offset went
+	a.ask(group.Describe{Caller: caller(), Group: other})
 	w := partition.NewWaiter()
 	for i, call := range a.calls {
 		if r, ready := call.Poll(w); ready {
@@ -242,6 +243,7 @@ func TestAnswersWaitForWhatTheyShow(t *testing.T) {
 		func(r any) bool { return len(r.(group.ListResult).Groups) == 3 },
 		func(r any) bool { return r.(group.DeleteOffsetsResult).Err == nil },
 		func(r any) bool { return r.(group.FetchResult).Topics[0].Partitions[0].Offset == -1 },
+		func(r any) bool { return r.(group.DeleteResult).Err == nil },
 		func(r any) bool { return errors.Is(r.(group.DescribeResult).Err, kerr.GroupIDNotFound) },
 	}
 	for i, call := range a.calls {

@@ -16,7 +16,8 @@ import (
 //
 // **Behaviour**
 //
-// Deletes committed offsets of topics that no member of the group subscribes to.
+// Deletes committed offsets of topics that no member of the group subscribes to. A group that loses its last offset stays, Empty, until
+// offsets.retention.check.interval.ms is over next (GroupCoordinatorShard.cleanupGroupMetadata).
 //
 // For the whole: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP (of another protocol type than consumers'), COORDINATOR_LOAD_IN_PROGRESS,
 // NOT_COORDINATOR. Per partition: UNKNOWN_TOPIC_OR_PARTITION (it does not exist), GROUP_SUBSCRIBED_TO_TOPIC.

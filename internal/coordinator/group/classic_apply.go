@@ -51,10 +51,17 @@ func (m *Machine) applyClassic(at batch.Offset, _ int64, e record.Classic) {
 	g.classic, g.consumer = loadClassic(e.Value), nil // a later record wins
 }
 
-// dropClassic takes in a tombstone.
+// dropClassic takes in a tombstone, of a group of standalone consumers too.
 func (m *Machine) dropClassic(id string) {
 	g := m.find(id)
-	if g == nil || g.classic == nil {
+	if g == nil {
+		return
+	}
+	if g.consumer == nil {
+		g.kept = false
+	}
+	if g.classic == nil {
+		m.forgetIfGone(g)
 		return
 	}
 	for _, pending := range g.classic.pending.all() {

@@ -28,6 +28,7 @@ func (m *Machine) applyConsumerGroup(at batch.Offset, e record.ConsumerGroup) {
 	case e.Value == nil:
 		g := m.find(e.Group)
 		m.dropConsumer(g)
+		g.kept = false
 		m.forgetIfGone(g)
 	default:
 		c.ApplyEpoch(*e.Value)

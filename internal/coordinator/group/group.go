@@ -12,11 +12,15 @@ import (
 // group is one group: what it has committed and, if it has members or had some, the state of its protocol. At most one of classic and
 // consumer is set; with neither, it is a group of standalone consumers that only commit (Kafka's SimpleGroup: it lists as classic, Empty).
 type group struct {
-	id       string
+	id string
+	// kept says that the group has committed before. It stays when its last offset goes, as in Kafka
+	// (OffsetMetadataManager.replay makes a group for an offset, and removes none), until its own tombstone.
+	kept     bool
 	offsets  offset.Set
 	classic  *classic
 	consumer *consumer.Group
-	// written is the end of the newest record of the group or its members (not of its offsets), which the answers that show these wait for.
+	// written is the end of the newest record of the group or its members (of its offsets, only of the one that made the group), which
+	// the answers that show these wait for.
 	written batch.Offset
 }
 
@@ -35,7 +39,7 @@ func (m *Machine) ensure(id string) *group {
 
 // forgetIfGone removes a group of which nothing is left.
 func (m *Machine) forgetIfGone(g *group) {
-	if g.classic == nil && g.consumer == nil && g.offsets.Len() == 0 {
+	if g.classic == nil && g.consumer == nil && g.offsets.Len() == 0 && !g.kept {
 		delete(m.groups, g.id)
 	}
 }

@@ -103,6 +103,12 @@ func (m *Machine) applyOffset(at batch.Offset, e record.Offset) {
 	case g == nil:
 		g = m.ensure(e.Group)
 	}
+	if e.Value != nil && !g.kept {
+		g.kept = true
+		if g.classic == nil && g.consumer == nil {
+			g.wrote(at) // it shows by this record
+		}
+	}
 	m.topics.Apply(&g.offsets, at, e)
 	m.forgetIfGone(g)
 }

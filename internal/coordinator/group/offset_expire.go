@@ -68,7 +68,7 @@ func (m *Machine) expireLater(now time.Time) {
 	m.timers.set(timer{kind: expireOffsets}, m.sweep.full)
 }
 
-// sweepGroup emits the tombstones of a group's offsets that go, and of the group if it is empty and nothing is left of it
+// sweepGroup emits the tombstones of a group's offsets that go, and, in a full sweep, of the group if it is empty and nothing is left of it
 // (OffsetMetadataManager.cleanupExpiredOffsets, GroupMetadataManager.maybeDeleteGroup). It reports whether it is done with the group.
 func (m *Machine) sweepGroup(now time.Time, b *budget, id string) bool {
 	g := m.find(id)
@@ -98,8 +98,8 @@ func (m *Machine) sweepGroup(now time.Time, b *budget, id string) bool {
 			return false
 		}
 	}
-	if all && g.idle() {
-		m.removeGroup(g)
+	if all && g.idle() && !m.sweep.urgent { // as in Kafka, the group itself goes at the next full sweep
+		return m.removeWithin(b, g)
 	}
 	return true
 }

@@ -26,6 +26,7 @@ type offsetTwin struct {
 	now     time.Time
 	log     []logged
 	want    map[twinKey]twinOffset
+	groups  map[string]time.Time // that there are, and when each was last changed
 	ids     map[string]byte // of the topics there are
 	lastID  byte
 	token   Token
@@ -58,7 +59,7 @@ const (
 func TestOffsetTwin(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		w := &offsetTwin{t: t, now: scriptEpoch, want: make(map[twinKey]twinOffset), ids: make(map[string]byte)}
+		w := &offsetTwin{t: t, now: scriptEpoch, want: make(map[twinKey]twinOffset), groups: make(map[string]time.Time), ids: make(map[string]byte)}
 		w.opts = Options{OffsetMetadataMax: 5, OffsetsRetention: twinRetention, RetentionInterval: twinInterval, RecordMax: rapid.SampledFrom([]int{250, 1 << 20}).Draw(t, "max")}
 		for _, name := range twinTopics {
 			w.lastID++
@@ -155,6 +156,9 @@ func (w *offsetTwin) commit(t *rapid.T) {
 	}
 	if _, written := w.step(in, rapid.IntRange(0, 5).Draw(t, "lose") == 0); written {
 		maps.Copy(w.want, set)
+		if len(set) > 0 {
+			w.groups[in.Group] = w.now
+		}
 	}
 }
 
@@ -176,15 +180,18 @@ func (w *offsetTwin) deleteOffsets(t *rapid.T) {
 
 func (w *offsetTwin) deleteGroup(t *rapid.T) {
 	in := Delete{Caller: w.caller(), Group: rapid.SampledFrom(twinGroups).Draw(t, "group")}
-	w.remove(in, rapid.IntRange(0, 5).Draw(t, "lose") == 0, func(k twinKey) bool { return k.group == in.Group })
+	if w.remove(in, rapid.IntRange(0, 5).Draw(t, "lose") == 0, func(k twinKey) bool { return k.group == in.Group }) {
+		delete(w.groups, in.Group)
+	}
 }
 
-// remove steps a deletion until it is answered.
-func (w *offsetTwin) remove(in Input, lose bool, gone func(twinKey) bool) {
+// remove steps a deletion until it is answered; false if it was lost.
+func (w *offsetTwin) remove(in Input, lose bool, gone func(twinKey) bool) bool {
 	e, written := w.step(in, lose)
 	if !written {
-		return
+		return false
 	}
+	whole, _ := in.(Delete)
 	for n := 0; len(e.Replies) == 0; n++ {
 		if n > 100 {
 			w.t.Fatalf("%+v is not answered", in)
@@ -192,7 +199,7 @@ func (w *offsetTwin) remove(in Input, lose bool, gone func(twinKey) bool) {
 		w.now = w.machine.Next()
 		e, _ = w.step(Tick{}, false)
 		for _, r := range e.Records { // a look for old offsets may be under way, too
-			if k := w.keyOf(r); !gone(k) {
+			if k, ok := w.keyOf(r); ok && !gone(k) || !ok && (whole.Group != k.group || whole.Token == 0) {
 				w.wentRightly(r)
 			}
 		}
@@ -201,6 +208,7 @@ func (w *offsetTwin) remove(in Input, lose bool, gone func(twinKey) bool) {
 		w.t.Fatalf("a reply to %d, want one to %d", e.Replies[0].Token, in.token())
 	}
 	maps.DeleteFunc(w.want, func(k twinKey, _ twinOffset) bool { return gone(k) })
+	return true
 }
 
 // advance lets time pass. What goes meanwhile has to be old, or its topic gone; what is so for two intervals has to have gone.
@@ -220,20 +228,47 @@ func (w *offsetTwin) advance(by time.Duration) {
 				w.t.Fatalf("%+v is still there: %+v", k, o)
 			}
 		}
+		for id, changed := range w.groups {
+			if w.offsetsOf(id) == 0 && changed.Before(overdue) {
+				w.t.Fatalf("group %q is still there, it lost its last offset by %v", id, changed)
+			}
+		}
 	}
 }
 
-func (w *offsetTwin) keyOf(r record.Record) twinKey {
+// keyOf is the offset that a record is of; false if it is a group's tombstone.
+func (w *offsetTwin) keyOf(r record.Record) (twinKey, bool) {
 	entry, err := record.Decode(r.Key, r.Value)
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	if e, ok := entry.(record.Classic); ok {
+		return twinKey{group: e.Group}, false
+	}
 	e := entry.(record.Offset)
-	return twinKey{e.Group, e.Topic, e.Partition}
+	return twinKey{e.Group, e.Topic, e.Partition}, true
+}
+
+// offsetsOf counts what is committed in a group.
+func (w *offsetTwin) offsetsOf(id string) (n int) {
+	for k := range w.want {
+		if k.group == id {
+			n++
+		}
+	}
+	return n
 }
 
 func (w *offsetTwin) wentRightly(r record.Record) {
-	k := w.keyOf(r)
+	k, ok := w.keyOf(r)
+	if !ok {
+		if _, there := w.groups[k.group]; !there || r.Value != nil || w.offsetsOf(k.group) > 0 {
+			w.t.Fatalf("a record of group %q at a tick, which has %d offsets", k.group, w.offsetsOf(k.group))
+		}
+		delete(w.groups, k.group)
+		return
+	}
+	w.groups[k.group] = w.now
 	o, ok := w.want[k]
 	if !ok || r.Value != nil {
 		w.t.Fatalf("a record of %+v at a tick", k)
@@ -303,10 +338,6 @@ func (w *offsetTwin) setImage() {
 
 // check asks all there is to ask.
 func (w *offsetTwin) check() {
-	groups := make(map[string]bool)
-	for k := range w.want {
-		groups[k.group] = true
-	}
 	for _, id := range twinGroups {
 		want := w.expected(id)
 		some := Fetch{Group: id, Epoch: -1, Topics: []FetchTopic{{Topic: "t", Partitions: []int32{99, 0}}, {Topic: "v", Partitions: []int32{31}}}}
@@ -323,7 +354,7 @@ func (w *offsetTwin) check() {
 	in := List{Caller: w.caller()}
 	got := w.ask(w.machine, in)
 	listed := []Listed{}
-	for _, id := range slices.Sorted(maps.Keys(groups)) {
+	for _, id := range slices.Sorted(maps.Keys(w.groups)) {
 		listed = append(listed, Listed{Group: id, State: "Empty", Type: "classic"})
 	}
 	if shown, wanted := show(got.Result), show(ListResult{Groups: listed}); shown != wanted {

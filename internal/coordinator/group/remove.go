@@ -87,7 +87,9 @@ func (m *Machine) removeSome(r *removal) bool {
 				return false
 			}
 		}
-		m.removeGroup(g)
+		if !m.removeWithin(&b, g) {
+			return false
+		}
 	}
 	for ; g != nil && len(r.todo) > 0; r.todo = r.todo[1:] {
 		at := r.todo[0]
@@ -99,14 +101,14 @@ func (m *Machine) removeSome(r *removal) bool {
 	return true
 }
 
-// removeGroup emits the tombstones of an empty group itself; one of standalone consumers has none, and goes with its last offset.
+// removeGroup emits the tombstones of an empty group itself. One of standalone consumers has that of a classic group, as in Kafka
+// (ClassicGroup.createGroupTombstoneRecords).
 func (m *Machine) removeGroup(g *group) {
-	switch {
-	case g.classic != nil:
-		m.classicRemove(g)
-	case g.consumer != nil:
+	if g.consumer != nil {
 		m.consumerRemove(g)
+		return
 	}
+	m.classicRemove(g)
 }
 
 // budget is what a step has used of what it may.
@@ -115,13 +117,31 @@ type budget struct{ records, bytes, visits int }
 // tombstone emits the tombstone of an offset, unless the step has no room for it.
 func (m *Machine) tombstone(b *budget, groupID, name string, partition int32) bool {
 	r := record.Offset{Group: groupID, Topic: name, Partition: partition}.Record()
-	size := len(r.Key) + recordCost
-	if b.records == removeMax || b.records > 0 && m.opts.RecordMax > 0 && b.bytes+size > m.opts.RecordMax {
+	if !m.fits(b, 1, len(r.Key)+recordCost) {
 		return false
 	}
-	b.records++
-	b.bytes += size
 	m.out.Records = append(m.out.Records, r)
+	return true
+}
+
+// removeWithin is removeGroup, unless the step has no room for it.
+func (m *Machine) removeWithin(b *budget, g *group) bool {
+	had := len(m.out.Records)
+	m.removeGroup(g)
+	if added := m.out.Records[had:]; !m.fits(b, len(added), sizeOf(added)) {
+		m.out.Records = m.out.Records[:had]
+		return false
+	}
+	return true
+}
+
+// fits takes room for records from the budget, if it is there. The first records of a step always fit.
+func (m *Machine) fits(b *budget, records, size int) bool {
+	if b.records > 0 && (b.records+records > removeMax || m.opts.RecordMax > 0 && b.bytes+size > m.opts.RecordMax) {
+		return false
+	}
+	b.records += records
+	b.bytes += size
 	return true
 }
 
