@@ -23,7 +23,9 @@ import (
 // append, in the order of the requests. acks=1 is answered when the batch is in the leader's page cache, and on disk where
 // flush.messages=1; acks=-1 when everything below its end is committed (partition.Await); acks=0 never: if one fails, the
 // connection is closed, so that the client looks for new metadata. An acks=-1 that takes longer than its timeout is answered
-// REQUEST_TIMED_OUT; the batch stays. With an error that the batch earned, the log start offset is told too (v5+).
+// REQUEST_TIMED_OUT; the batch stays. With an error that the batch earned, the log start offset is told too (v5+); not where the
+// records are not one batch (ProduceRequest.validateRecords). A duplicate has the offset of the first batch, and as its append time
+// that batch's largest timestamp. A partition whose topic is deleted while its answer waits is UNKNOWN_TOPIC_OR_PARTITION.
 //
 // Per partition: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13+), NOT_LEADER_OR_FOLLOWER with the leader (v10+),
 // INVALID_REQUIRED_ACKS, NOT_ENOUGH_REPLICAS (acks=-1), UNSUPPORTED_COMPRESSION_TYPE (zstd below v7), INVALID_TOPIC_EXCEPTION
@@ -37,9 +39,8 @@ import (
 //
 // No records at all get INVALID_RECORD; Kafka never answers. So do bytes behind the batch, which Kafka ignores, and a delete horizon;
 // the flag of LogAppendTime gets INVALID_TIMESTAMP: Kafka drops both flags. Compressed records are decompressed only where a check
-// needs it, so those that cannot be are taken; Kafka answers UNKNOWN_SERVER_ERROR, also to an unknown codec, which gets INVALID_RECORD. A
-// duplicate has no append time on a topic with CreateTime; Kafka's is the largest timestamp of the first batch. Where acks=-1 means an
-// fsync, a timeout of 0 is over before it. Every error has a message (v8+).
+// needs it, so those that cannot be are taken; Kafka answers UNKNOWN_SERVER_ERROR, also to an unknown codec, which gets INVALID_RECORD. Where
+// acks=-1 means an fsync, a timeout of 0 is over before it. Every error has a message (v8+).
 //
 // **Versions**
 //
@@ -80,6 +81,7 @@ type producePart struct {
 	partition *partition.Partition
 	batch     partition.Produce
 	waits     bool // the answer waits for the batch to be committed
+	judged    bool // an error shows the log start: it is of one whole batch for a topic that clients may write to
 }
 
 // produce is stage one: it finds the partitions and hands their batches to the stage, which appends them.
@@ -159,6 +161,10 @@ func (r *produceReply) place(s *stage, t *kmsg.ProduceRequestTopic, part *produc
 	}
 	if b.Err == nil && topic.IsInternal(part.partition.ID().Topic) {
 		b.Err = refuse(kerr.InvalidTopicException, "clients may not write to internal topic %s", part.partition.ID().Topic)
+	}
+	if b.Err == nil {
+		_, rest, err := batch.Next(b.Records)
+		part.judged = err == nil && len(rest) == 0
 	}
 	if b.Err == nil && r.acks == -1 {
 		b.Err = r.api.enoughReplicas(part.partition.ID())
@@ -241,7 +247,7 @@ func (r *produceReply) settle(now time.Time, w *partition.Waiter) bool {
 		done, err := r.watch.committed(part.partition, part.batch.End, w)
 		switch {
 		case err != nil:
-			part.batch.Err = err
+			part.batch.Err = r.api.closed(part.partition, false, err)
 		case !done && (r.acks == 1 || now.Before(r.deadline)):
 			return false
 		case !done:
@@ -289,7 +295,7 @@ func (r *produceReply) encodeError(rp *wire.ProducePartition, t *produceTopic, p
 		}
 	case kerr.MessageTooLarge.Code, kerr.RecordListTooLarge.Code, kerr.CorruptMessage.Code, kerr.KafkaStorageError.Code:
 	default: // what Kafka's ReplicaManager.appendRecordsToLeader counts as a failed record
-		if part.partition != nil {
+		if part.judged {
 			rp.LogStart = part.partition.Offsets().Start
 		}
 	}

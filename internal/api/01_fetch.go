@@ -27,7 +27,9 @@ import (
 //
 // Per partition: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13+), OFFSET_OUT_OF_RANGE with the marks, FENCED_LEADER_EPOCH and
 // UNKNOWN_LEADER_EPOCH (KIP-320), NOT_LEADER_OR_FOLLOWER with the leader (v16+), UNSUPPORTED_COMPRESSION_TYPE (zstd below v10),
-// KAFKA_STORAGE_ERROR. For the whole: FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH, FETCH_SESSION_TOPIC_ID_ERROR.
+// KAFKA_STORAGE_ERROR. Where a topic was deleted: UNKNOWN_TOPIC_OR_PARTITION to a fetch that waits, and in a session that knew it,
+// where INCONSISTENT_TOPIC_ID says that another topic has its name now; UNKNOWN_TOPIC_ID to a full fetch by its id. A fetch by name
+// reads the new topic, whose leader epochs begin at 0 again. For the whole: FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH, FETCH_SESSION_TOPIC_ID_ERROR.
 //
 // **Differences from Apache Kafka**
 //
@@ -109,6 +111,9 @@ func (a *API) fetch(_ *stage, req *Request, m *kmsg.FetchRequest) (Reply, error)
 		if p.refused = refused; refused == nil {
 			p.partition, p.refused = a.find(byID, p.name, p.id, p.index)
 		}
+	}
+	if r.session != nil && byID && refused == nil {
+		r.session.outlived(a.node.Image(), r.parts)
 	}
 	return r, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
+	"github.com/ottla-io/ottla/internal/partition"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/protocol/wire"
 )
@@ -61,6 +62,24 @@ func sentence(err error) string {
 		return kerr.UnknownServerError.Description
 	}
 	return strings.TrimSuffix(err.Error(), ": "+kerr.ErrorForCode(code(err)).Error()) // the code travels beside it
+}
+
+// closed returns what a client is told for err of a partition that was found before. Where the partition was closed since, because its
+// topic was deleted, the client looks for a leader in vain: it is told that the topic is gone, or, if it named the topic by id and
+// there is another one of the name, INCONSISTENT_TOPIC_ID (Kafka's ReplicaManager.getPartitionOrError, readFromLog).
+func (a *API) closed(p *partition.Partition, byID bool, err error) error {
+	id := p.ID()
+	if code(err) != kerr.NotLeaderForPartition.Code {
+		return err
+	}
+	image := a.node.Image()
+	switch {
+	case image.TopicByID(id.TopicID) != nil:
+		return err
+	case byID && image.Topic(id.Topic) != nil:
+		return refuse(kerr.InconsistentTopicID, "topic %s was deleted, and created again with another id", id.Topic)
+	}
+	return refuse(kerr.UnknownTopicOrPartition, "topic %s was deleted", id.Topic)
 }
 
 // fault is code for an error that may say something about the broker: what has no code of its own is logged, since the

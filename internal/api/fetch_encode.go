@@ -51,7 +51,6 @@ func (r *fetchReply) respond(session int32) {
 	r.resp.Reset()
 	r.resp.ErrorCode = r.api.faultOf(r.header, r.conn, r.err)
 	r.resp.SessionID = session
-	r.resp.ReadCommitted = r.isolation == partition.ReadCommitted
 	var last *fetchPart
 	var rt *wire.FetchTopic
 	for i := range r.parts {
@@ -71,6 +70,8 @@ func (r *fetchReply) respond(session int32) {
 func (r *fetchReply) respondPart(rp *wire.FetchPartition, p *fetchPart) {
 	rp.HighWatermark, rp.LastStable, rp.LogStart = p.marks.HighWatermark, p.marks.LastStable, p.marks.Start
 	rp.RecordsSize = p.data.Len()
+	// An empty list and null mean the same. Kafka has the list where no log was asked, and where it was read for read_committed.
+	rp.ListsAborted = isMissing(p.refused) || p.err == nil && !p.diverges && r.isolation == partition.ReadCommitted
 	if p.diverges {
 		rp.Diverging = p.diverged
 	}

@@ -28,6 +28,9 @@ func (r *fetchReply) read() (enough, settled bool) {
 	for i := range r.parts {
 		p := &r.parts[i]
 		p.take(min(left, p.wish.maxBytes), whole, r.isolation)
+		if p.err != nil && p.partition != nil {
+			p.err = r.api.closed(p.partition, r.header.Version >= 13, p.err)
+		}
 		if r.header.Version < 10 {
 			p.refuseZstd()
 		}

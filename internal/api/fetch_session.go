@@ -6,6 +6,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/ottla-io/ottla/internal/cluster/meta"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
 )
@@ -66,6 +69,7 @@ type fetchWish struct {
 // cachedPart is a partition of a session: the client's last wish and the marks that the client was told.
 type cachedPart struct {
 	key                  partKey
+	topic                string // of an id: the name that the topic has, or had
 	wish                 fetchWish
 	highWatermark, start batch.Offset
 	forgotten            bool
@@ -111,6 +115,9 @@ func (c *sessions) create(now time.Time, withIDs bool, parts []fetchPart) int32 
 	for i := range parts {
 		p := &parts[i]
 		cached := &cachedPart{key: partKey{p.name, p.id, p.index}, wish: p.wish}
+		if p.partition != nil {
+			cached.topic = p.partition.ID().Topic
+		}
 		cached.told(p)
 		if s.mu.byKey[cached.key] == nil {
 			s.mu.parts = append(s.mu.parts, cached)
@@ -287,6 +294,27 @@ func (s *session) tell(p *fetchPart) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.omit = !p.cached.told(p)
+}
+
+// outlived judges topic ids of the session that the lookup of parts did not find. As in Kafka, whose sessions keep the name of each
+// id, the client is told that there is no such topic, or that the name is another topic's by now (FetchSession.CachedPartition,
+// KafkaApis.handleFetchRequest, ReplicaManager.readFromLog). An id that was never known stays UNKNOWN_TOPIC_ID.
+func (s *session) outlived(image *meta.Image, parts []fetchPart) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range parts {
+		p := &parts[i]
+		c := p.cached
+		switch {
+		case p.partition != nil:
+			c.topic = p.partition.ID().Topic
+		case c.topic == "" || code(p.refused) != kerr.UnknownTopicID.Code:
+		case image.Topic(c.topic) == nil:
+			p.refused = refuse(kerr.UnknownTopicOrPartition, "topic %s was deleted", c.topic)
+		default:
+			p.refused = refuse(kerr.InconsistentTopicID, "topic %s was deleted, and created again with another id", c.topic)
+		}
+	}
 }
 
 // told records what a response is about to say of the partition and reports whether it must be in the response (Kafka's

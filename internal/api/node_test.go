@@ -39,6 +39,7 @@ type testNode struct {
 		partitions map[string]*partition.Partition
 		dirty      map[*partition.Partition]bool
 		ids        int64
+		topics     byte // that were created
 	}
 }
 
@@ -110,9 +111,17 @@ func (n *testNode) AllocateProducerID(context.Context) (int64, error) {
 	return 999 + n.mu.ids, nil
 }
 
+// freshID is an id that no topic had before.
+func (n *testNode) freshID() topic.ID {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.mu.topics++
+	return topic.ID{1, n.mu.topics}
+}
+
 func (n *testNode) CreateTopics(_ context.Context, topics []meta.NewTopic, validateOnly bool) ([]meta.TopicResult, error) {
 	for i := range topics {
-		topics[i].ID = topic.ID{1, byte(len(n.Image().Topics) + i + 1)}
+		topics[i].ID = n.freshID()
 	}
 	results := decide(n, meta.CreateTopics{
 		Topics: topics, ValidateOnly: validateOnly, DefaultPartitions: 2, DefaultReplicationFactor: 1, Schema: anyConfig{},

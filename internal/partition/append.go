@@ -101,9 +101,7 @@ func (p *Partition) judgeLocked(now time.Time, group []*Produce, limit int) int 
 			continue
 		case verdict.Duplicate:
 			pr.Duplicate, pr.Base, pr.End = true, verdict.Base, verdict.Last+1
-			if opts.LogAppendTime {
-				pr.AppendTime = verdict.Timestamp
-			}
+			pr.AppendTime = verdict.Timestamp // as in Kafka, whatever the topic's timestamps are (UnifiedLog.append)
 			continue
 		}
 		b.SetBaseOffset(next)

@@ -19,7 +19,7 @@ type Produce struct {
 	Base batch.Offset
 	// End is the offset an acks=all answer waits for: see Await.
 	End batch.Offset
-	// AppendTime is the LogAppendTime in ms, or -1.
+	// AppendTime is the LogAppendTime in ms, or -1. Of a duplicate it is the largest timestamp of the first batch.
 	AppendTime int64
 	// Count and Bytes are what was appended (0 for a duplicate).
 	Count int32

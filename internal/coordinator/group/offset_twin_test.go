@@ -27,7 +27,7 @@ type offsetTwin struct {
 	log     []logged
 	want    map[twinKey]twinOffset
 	groups  map[string]time.Time // that there are, and when each was last changed
-	ids     map[string]byte // of the topics there are
+	ids     map[string]byte      // of the topics there are
 	lastID  byte
 	token   Token
 	loaded  time.Time

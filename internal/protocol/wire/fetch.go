@@ -14,9 +14,7 @@ type FetchResponse struct {
 	ThrottleMillis int32
 	ErrorCode      int16 // from version 7 on
 	SessionID      int32 // from version 7 on; 0 is no session
-	// ReadCommitted is whether the request asked for it. If not, aborted transactions are sent as null.
-	ReadCommitted bool
-	Topics        []FetchTopic
+	Topics         []FetchTopic
 	// Nodes are the addresses of the leaders that partitions hint at, from version 16 on.
 	Nodes []Node
 
@@ -38,6 +36,7 @@ type FetchPartition struct {
 	HighWatermark    batch.Offset
 	LastStable       batch.Offset
 	LogStart         batch.Offset // from version 5 on
+	ListsAborted     bool         // aborted transactions are a list, perhaps an empty one; else null
 	Aborted          []AbortedTxn // by first offset, ascending: clients rely on it
 	PreferredReplica int32        // from version 11 on; -1 is none (KIP-392)
 	RecordsSize      int          // bytes of records, sent beside the encoded bytes
@@ -138,7 +137,7 @@ func (r *FetchResponse) appendTopic(dst []byte, h Header, i int) []byte {
 	dst = appendCount(dst, len(t.Partitions), h.Flexible)
 	for j := range t.Partitions {
 		p := &t.Partitions[j]
-		dst = r.appendPartition(dst, h, p)
+		dst = p.append(dst, h)
 		if p.RecordsSize > 0 {
 			r.cuts = append(r.cuts, Cut{At: len(dst), Size: p.RecordsSize, Topic: i, Partition: j})
 		}
@@ -149,8 +148,8 @@ func (r *FetchResponse) appendTopic(dst []byte, h Header, i int) []byte {
 	return appendNoTags(dst, h.Flexible)
 }
 
-// appendPartition appends the fields of a partition up to where its records belong.
-func (r *FetchResponse) appendPartition(dst []byte, h Header, p *FetchPartition) []byte {
+// append appends the fields of a partition up to where its records belong.
+func (p *FetchPartition) append(dst []byte, h Header) []byte {
 	dst = kbin.AppendInt32(dst, p.Index)
 	dst = kbin.AppendInt16(dst, p.ErrorCode)
 	dst = kbin.AppendInt64(dst, int64(p.HighWatermark))
@@ -158,7 +157,7 @@ func (r *FetchResponse) appendPartition(dst []byte, h Header, p *FetchPartition)
 	if h.Version >= 5 {
 		dst = kbin.AppendInt64(dst, int64(p.LogStart))
 	}
-	dst = r.appendAborted(dst, h, p.Aborted)
+	dst = p.appendAborted(dst, h)
 	if h.Version >= 11 {
 		dst = kbin.AppendInt32(dst, p.PreferredReplica)
 	}
@@ -168,16 +167,16 @@ func (r *FetchResponse) appendPartition(dst []byte, h Header, p *FetchPartition)
 	return kbin.AppendInt32(dst, int32(p.RecordsSize))
 }
 
-func (r *FetchResponse) appendAborted(dst []byte, h Header, aborted []AbortedTxn) []byte {
+func (p *FetchPartition) appendAborted(dst []byte, h Header) []byte {
 	switch {
-	case r.ReadCommitted:
-		dst = appendCount(dst, len(aborted), h.Flexible)
+	case p.ListsAborted:
+		dst = appendCount(dst, len(p.Aborted), h.Flexible)
 	case h.Flexible:
 		return append(dst, 0)
 	default:
 		return kbin.AppendInt32(dst, -1)
 	}
-	for _, a := range aborted {
+	for _, a := range p.Aborted {
 		dst = kbin.AppendInt64(dst, a.ProducerID)
 		dst = kbin.AppendInt64(dst, int64(a.FirstOffset))
 		dst = appendNoTags(dst, h.Flexible)

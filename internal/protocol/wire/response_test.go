@@ -60,7 +60,7 @@ func kmsgFetch(r *FetchResponse, version int16, records func(t, p int) []byte) *
 		kt := kmsg.NewFetchResponseTopic()
 		kt.Topic, kt.TopicID = t.Name, t.ID
 		for j := range t.Partitions {
-			kp := kmsgFetchPartition(&t.Partitions[j], r.ReadCommitted)
+			kp := kmsgFetchPartition(&t.Partitions[j])
 			kp.RecordBatches = records(i, j)
 			kt.Partitions = append(kt.Partitions, kp)
 		}
@@ -74,11 +74,11 @@ func kmsgFetch(r *FetchResponse, version int16, records func(t, p int) []byte) *
 	return k
 }
 
-func kmsgFetchPartition(p *FetchPartition, committed bool) kmsg.FetchResponseTopicPartition {
+func kmsgFetchPartition(p *FetchPartition) kmsg.FetchResponseTopicPartition {
 	k := kmsg.NewFetchResponseTopicPartition()
 	k.Partition, k.ErrorCode, k.PreferredReadReplica = p.Index, p.ErrorCode, p.PreferredReplica
 	k.HighWatermark, k.LastStableOffset, k.LogStartOffset = int64(p.HighWatermark), int64(p.LastStable), int64(p.LogStart)
-	if committed {
+	if p.ListsAborted {
 		k.AbortedTransactions = []kmsg.FetchResponseTopicPartitionAbortedTransaction{}
 		for _, a := range p.Aborted {
 			ka := kmsg.NewFetchResponseTopicPartitionAbortedTransaction()
@@ -114,7 +114,7 @@ func refillProduce(r, random *ProduceResponse, pick *rand.Rand) {
 func refillFetch(r, random *FetchResponse, pick *rand.Rand) {
 	r.Reset()
 	r.ThrottleMillis, r.ErrorCode, r.SessionID = random.ThrottleMillis, random.ErrorCode, random.SessionID
-	r.ReadCommitted, r.Nodes = random.ReadCommitted, append(r.Nodes, random.Nodes...)
+	r.Nodes = append(r.Nodes, random.Nodes...)
 	for _, t := range random.Topics {
 		rt := r.AddTopic(t.Name, t.ID)
 		for _, p := range t.Partitions {
@@ -212,10 +212,9 @@ func TestAddResets(t *testing.T) {
 		f.Reset()
 		for range 3 {
 			p.AddTopic("t", topic.ID{}).AddPartition(0)
-			f.AddTopic("t", topic.ID{}).AddPartition(0)
+			f.AddTopic("t", topic.ID{}).AddPartition(0).ListsAborted = true
 		}
 		ph, fh := Header{Key: kmsg.Produce, Version: 13, Flexible: true}, Header{Key: kmsg.Fetch, Version: 18, Flexible: true}
-		f.ReadCommitted = true
 		got, _ := f.AppendTo(nil, fh)
 		if want := AppendResponse(nil, fh, defaultFetch(3)); !bytes.Equal(got, want) {
 			t.Fatalf("fetch\ngot  %x\nwant %x", got, want)
@@ -309,11 +308,10 @@ func TestHotPathAllocations(t *testing.T) {
 	encode := func() {
 		p.Reset()
 		f.Reset()
-		f.ReadCommitted = true
 		for i := range int32(3) {
 			p.AddTopic("t", topic.ID{1}).AddPartition(i).Leader = Leader{1, 2}
 			fp := f.AddTopic("t", topic.ID{1}).AddPartition(i)
-			fp.RecordsSize = 100
+			fp.RecordsSize, fp.ListsAborted = 100, true
 			fp.Aborted = append(fp.Aborted, AbortedTxn{1, 2})
 		}
 		dst = p.AppendTo(dst[:0], produce)
