@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"log/slog"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -125,16 +124,17 @@ func (a *API) createMissing(ctx context.Context, req *Request, asked []askedTopi
 		return
 	}
 	results, err := a.node.CreateTopics(ctx, missing, false)
+	audit := a.Audit(req)
+	defer audit.Done()
 	for i, place := range places {
 		failed := err
 		if err == nil {
-			failed = results[i].Err
+			if failed = results[i].Err; failed == nil {
+				audit.created(&results[i], true)
+			}
 		}
 		if code(failed) == kerr.TopicAlreadyExists.Code {
 			failed = nil // somebody was faster
-		}
-		if failed == nil {
-			a.log.Info("created a topic that a client asked for", slog.String("topic", missing[i].Name), slog.Any("remote", req.Conn.Remote))
 		}
 		asked[place].err = failed
 	}

@@ -2,6 +2,10 @@ package api
 
 import (
 	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -47,6 +51,8 @@ func (a *API) createTopics(ctx context.Context, req *Request, m *kmsg.CreateTopi
 	results, err := a.topics.CreateTopics(ctx, topics, m.ValidateOnly)
 	image := a.node.Image()
 	answered := make(map[string]bool, len(topics))
+	audit := a.Audit(req)
+	defer audit.Done()
 	for i := range topics {
 		name := topics[i].Name
 		if answered[name] { // what is named twice is refused once
@@ -56,6 +62,9 @@ func (a *API) createTopics(ctx context.Context, req *Request, m *kmsg.CreateTopi
 		result := resultOf(results, i, name, err)
 		if name == topic.ClusterMetadata {
 			result.Err = refuse(kerr.InvalidRequest, "creation of %s is prohibited: it is the metadata log's own name", name)
+		}
+		if result.Err == nil && !m.ValidateOnly {
+			audit.created(&result, false)
 		}
 		rt := a.createdTopic(req, result)
 		if req.Version >= 5 && result.Err == nil {
@@ -89,6 +98,16 @@ func (a *API) createdTopic(req *Request, result meta.TopicResult) kmsg.CreateTop
 	}
 	rt.TopicID, rt.NumPartitions, rt.ReplicationFactor = result.ID, result.Partitions, result.ReplicationFactor
 	return rt
+}
+
+// created writes that a topic was created; auto says that a client only asked for it.
+func (t *Audit) created(r *meta.TopicResult, auto bool) {
+	var configs []string
+	for _, key := range slices.Sorted(maps.Keys(r.Configs)) {
+		configs = append(configs, key+"="+r.Configs[key])
+	}
+	t.Line("topic created", slog.String("topic", r.Name), slog.Any("id", topic.ID(r.ID)), slog.Any("partitions", r.Partitions),
+		slog.Any("replication_factor", r.ReplicationFactor), slog.String("configs", AuditText(strings.Join(configs, " "))), slog.Bool("auto", auto))
 }
 
 // createdConfigsMax is for how many topics a response has the settings. They are a hundred times larger than a topic in the request.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"log/slog"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -33,7 +34,7 @@ func (a *API) deleteTopics(ctx context.Context, req *Request, m *kmsg.DeleteTopi
 	ctx, cancel := within(ctx, m.TimeoutMillis)
 	defer cancel()
 	resp := kmsg.NewPtrDeleteTopicsResponse()
-	asked := a.deletions(m)
+	asked, before := a.deletions(m), a.node.Image()
 	refs := make([]meta.TopicRef, 0, len(asked))
 	for _, d := range asked {
 		if d.err == nil {
@@ -45,6 +46,8 @@ func (a *API) deleteTopics(ctx context.Context, req *Request, m *kmsg.DeleteTopi
 	if len(refs) > 0 {
 		results, err = a.topics.DeleteTopics(ctx, refs)
 	}
+	audit := a.Audit(req)
+	defer audit.Done()
 	place := 0
 	for _, d := range asked {
 		if d.err == nil {
@@ -52,6 +55,7 @@ func (a *API) deleteTopics(ctx context.Context, req *Request, m *kmsg.DeleteTopi
 			place++
 			if d.err = result.Err; d.err == nil {
 				d.name, d.id = &result.Name, result.ID
+				audit.deleted(before, result.Name, result.ID)
 			}
 		}
 		rt := kmsg.NewDeleteTopicsResponseTopic()
@@ -60,6 +64,15 @@ func (a *API) deleteTopics(ctx context.Context, req *Request, m *kmsg.DeleteTopi
 		resp.Topics = append(resp.Topics, rt)
 	}
 	return resp
+}
+
+// deleted writes that a topic of the image before was deleted.
+func (t *Audit) deleted(before *meta.Image, name string, id topic.ID) {
+	partitions := 0
+	if was := before.TopicByID(id); was != nil {
+		partitions = len(was.Partitions)
+	}
+	t.Line("topic deleted", slog.String("topic", name), slog.Any("id", id), slog.Int("partitions", partitions))
 }
 
 // deletion is a topic that a request names, by name or id, and why it is refused, if it is.

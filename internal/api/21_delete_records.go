@@ -1,6 +1,7 @@
 package api
 
 import (
+	"log/slog"
 	"time"
 	"unsafe"
 
@@ -37,12 +38,13 @@ import (
 type deleteReply struct {
 	asked   Asked
 	request *kmsg.DeleteRecordsRequest
+	audit   *Audit
 	settling
 }
 
 // deleteRecords is stage one: it finds out which offsets are acknowledged and not committed yet.
 func (a *API) deleteRecords(s *stage, req *Request, m *kmsg.DeleteRecordsRequest) (Reply, error) {
-	r := &deleteReply{asked: a.Asked(req), request: m}
+	r := &deleteReply{asked: a.Asked(req), request: m, audit: a.Audit(req)}
 	r.deadline = s.now.Add(settleMax)
 	if m.TimeoutMillis > 0 {
 		r.deadline = s.now.Add(time.Duration(m.TimeoutMillis) * time.Millisecond)
@@ -91,6 +93,7 @@ func (r *deleteReply) Drop() { r.watch.stop() }
 
 // respond deletes the records and makes the response.
 func (r *deleteReply) respond() kmsg.Response {
+	defer r.audit.Done()
 	resp := kmsg.NewPtrDeleteRecordsResponse()
 	for i := range r.request.Topics {
 		t := &r.request.Topics[i]
@@ -125,5 +128,10 @@ func (r *deleteReply) trim(name string, index int32, before batch.Offset) (batch
 	case r.failed[p] != nil:
 		return -1, r.failed[p]
 	}
-	return p.DeleteRecords(before)
+	was := p.Offsets().Start
+	low, err := p.DeleteRecords(before)
+	if err == nil && low > was {
+		r.audit.Line("records deleted", slog.String("topic", name), slog.Any("partition", index), slog.Any("old", was), slog.Any("new", low))
+	}
+	return low, err
 }

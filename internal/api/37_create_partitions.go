@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"log/slog"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -35,6 +36,9 @@ func (a *API) createPartitions(ctx context.Context, req *Request, m *kmsg.Create
 	for i := range m.Topics {
 		topics[i] = morePartitions(&m.Topics[i])
 	}
+	before := a.node.Image()
+	audit := a.Audit(req)
+	defer audit.Done()
 	results, err := a.topics.CreatePartitions(ctx, topics, m.ValidateOnly)
 	answered := make(map[string]bool, len(topics))
 	for i := range topics {
@@ -44,6 +48,9 @@ func (a *API) createPartitions(ctx context.Context, req *Request, m *kmsg.Create
 		}
 		answered[name] = true
 		result := resultOf(results, i, name, err)
+		if was := before.Topic(name); result.Err == nil && !m.ValidateOnly && was != nil {
+			audit.Line("partitions created", slog.String("topic", name), slog.Int("old", len(was.Partitions)), slog.Any("new", topics[i].Count))
+		}
 		rt := kmsg.NewCreatePartitionsResponseTopic()
 		rt.Topic = name
 		rt.ErrorCode, rt.ErrorMessage = a.fault(req, result.Err), explain(result.Err)

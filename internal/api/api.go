@@ -50,6 +50,7 @@ type API struct {
 	large    chan struct{} // a place for each large body that is answered
 	reported atomic.Int64  // the second in which a storage error was last logged
 	draining atomic.Bool
+	often    auditRate
 
 	// What the hot path uses again.
 	stages          sync.Pool // *stage

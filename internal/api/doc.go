@@ -20,7 +20,8 @@
 // by one goroutine of a connection at a time; a Reply belongs to one goroutine at a time.
 //
 // Files in reading order: api.go (API, Begin), handlers.go (the table of keys), request.go, reply.go (Reply, Out),
-// errors.go, settle.go (waits for syncs), 00_produce.go, stage.go (the appends of a run), 01_fetch.go, fetch_read.go, fetch_encode.go, fetch_session.go,
-// address.go (where brokers are reached), operations.go, observe.go, and the other keys by number: admin.go (what they need of the broker),
+// errors.go, settle.go (waits for syncs), 00_produce.go, stage.go (the appends of a run), 01_fetch.go, fetch_read.go, fetch_encode.go,
+// fetch_session.go, address.go (where brokers are reached), audit.go (what changed, in the log), operations.go, observe.go, and the other
+// keys by number: admin.go (what they need of the broker),
 // configs.go (the settings of topics).
 package api

@@ -38,7 +38,10 @@ func (c *Coordinator) make(ctx context.Context) error {
 		Configs: c.opts.Configs,
 	}}, false)
 	if err == nil {
-		err = results[0].Err
+		if err = results[0].Err; err == nil {
+			c.opts.Log.Info("topic created", slog.Bool("audit", true), slog.String("topic", Topic), slog.Any("partitions", results[0].Partitions),
+				slog.String("why", "the first group is asked for"))
+		}
 	}
 	if err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
 		c.opts.Log.Warn("cannot create the topic of consumer groups", slog.String("topic", Topic), slog.Any("err", err))

@@ -36,6 +36,8 @@ import (
 func (f *family) alterConfigs(ctx context.Context, a *api.API, req *api.Request, m *kmsg.AlterConfigsRequest) kmsg.Response {
 	resp := kmsg.NewPtrAlterConfigsResponse()
 	q := a.Asked(req)
+	audit := a.Audit(req)
+	defer audit.Done()
 	times := api.Counted(m.Resources, func(r *kmsg.AlterConfigsRequestResource) meta.Resource {
 		return meta.Resource{Type: int8(r.ResourceType), Name: r.ResourceName}
 	})
@@ -48,12 +50,18 @@ func (f *family) alterConfigs(ctx context.Context, a *api.API, req *api.Request,
 			changes, places = append(changes, all), append(places, i)
 		}
 	}
+	before := f.node.Image()
 	if len(changes) > 0 {
 		results, err := f.node.ReplaceConfigs(ctx, changes, m.ValidateOnly)
 		for i, place := range places {
 			if errs[place] = err; err == nil {
 				errs[place] = alterFailed(changes[i].Resource, results[i].Err)
 			}
+		}
+	}
+	for i, change := range changes {
+		if errs[places[i]] == nil && !m.ValidateOnly {
+			f.auditChanges(audit, change.Resource, before, f.node.Image())
 		}
 	}
 	for i, r := range m.Resources {

@@ -38,6 +38,8 @@ import (
 func (f *family) incrementalAlterConfigs(ctx context.Context, a *api.API, req *api.Request, m *kmsg.IncrementalAlterConfigsRequest) kmsg.Response {
 	resp := kmsg.NewPtrIncrementalAlterConfigsResponse()
 	q := a.Asked(req)
+	audit := a.Audit(req)
+	defer audit.Done()
 	times := api.Counted(m.Resources, func(r *kmsg.IncrementalAlterConfigsRequestResource) meta.Resource {
 		return meta.Resource{Type: int8(r.ResourceType), Name: r.ResourceName}
 	})
@@ -47,17 +49,23 @@ func (f *family) incrementalAlterConfigs(ctx context.Context, a *api.API, req *a
 	for i := range m.Resources {
 		r := resourceChanges(&m.Resources[i])
 		if r.Resource.Type == meta.ResourceBrokerLogger {
-			errs[i] = f.alterLoggers(r, times[r.Resource], m.ValidateOnly)
+			errs[i] = f.alterLoggers(audit, r, times[r.Resource], m.ValidateOnly)
 		} else if errs[i] = f.checkChanges(r, times[r.Resource]); errs[i] == nil {
 			changes, places = append(changes, r), append(places, i)
 		}
 	}
+	before := f.node.Image()
 	if len(changes) > 0 {
 		results, err := f.node.AlterConfigs(ctx, changes, m.ValidateOnly)
 		for i, place := range places {
 			if errs[place] = err; err == nil {
 				errs[place] = alterFailed(changes[i].Resource, results[i].Err)
 			}
+		}
+	}
+	for i, change := range changes {
+		if errs[places[i]] == nil && !m.ValidateOnly {
+			f.auditChanges(audit, change.Resource, before, f.node.Image())
 		}
 	}
 	for i, r := range m.Resources {

@@ -10,5 +10,5 @@
 // Concurrency: the handlers have no state but the level of the broker's log, which is atomic.
 //
 // Files in reading order: family.go (what the handlers stand on), entries.go (the settings by resource), the keys by
-// number, alter_check.go (what this node judges), loggers.go.
+// number, alter_check.go (what this node judges), audit.go, loggers.go.
 package configapi

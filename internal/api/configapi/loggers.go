@@ -53,7 +53,7 @@ func (f *family) loggerEntries() []setting.Entry {
 }
 
 // alterLoggers sets levels of loggers (KIP-412; Kafka's RuntimeLoggerManager). times is how often the request names the resource.
-func (f *family) alterLoggers(r meta.ResourceChanges, times int, validateOnly bool) error {
+func (f *family) alterLoggers(audit *api.Audit, r meta.ResourceChanges, times int, validateOnly bool) error {
 	if times > 1 {
 		return api.Refuse(kerr.InvalidRequest, "resource %q is named %d times: name each once", r.Resource.Name, times)
 	}
@@ -72,9 +72,19 @@ func (f *family) alterLoggers(r meta.ResourceChanges, times int, validateOnly bo
 		next = level
 	}
 	if next != nil && !validateOnly {
-		f.level.Set(next.level)
+		f.setLevel(audit, r.Resource, next)
 	}
 	return nil
+}
+
+// setLevel sets the level of the root logger. Its line is written at the lower of the two levels.
+func (f *family) setLevel(audit *api.Audit, r meta.Resource, next *logLevel) {
+	old := f.level.Level()
+	f.level.Set(min(old, next.level))
+	if name := levelName(old); name != next.name {
+		auditSetting(audit, r, rootLogger, name, next.name)
+	}
+	f.level.Set(next.level)
 }
 
 // checkLevel judges one change and finds the level it asks for.

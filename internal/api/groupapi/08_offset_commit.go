@@ -1,6 +1,7 @@
 package groupapi
 
 import (
+	"log/slog"
 	"slices"
 	"unsafe"
 
@@ -47,7 +48,23 @@ func (f *family) offsetCommit(a *api.API, req *api.Request, m *kmsg.OffsetCommit
 		q := a.Asked(req)
 		return q.Ready(committed(&q, group.CommitResult{Topics: in.Topics}))
 	}
-	return park(a, req, f.groups.Ask(in.Group, in), size, committed)
+	respond := committed
+	if in.Epoch < 0 {
+		respond = auditCommit(a.AuditOften(req), in.Group)
+	}
+	return park(a, req, f.groups.Ask(in.Group, in), size, respond)
+}
+
+// auditCommit is committed, and writes a line for each offset that an administrator has altered.
+func auditCommit(audit *api.Audit, groupID string) func(*api.Asked, group.CommitResult) kmsg.Response {
+	return func(q *api.Asked, r group.CommitResult) kmsg.Response {
+		for _, c := range r.Altered {
+			audit.Line("committed offset altered", slog.String("group", api.AuditText(groupID)), slog.String("topic", c.Topic),
+				slog.Any("partition", c.Partition), slog.Any("old", c.Old), slog.Any("new", c.New))
+		}
+		audit.Done()
+		return committed(q, r)
+	}
 }
 
 // commitTopics is what the request commits, with an error for what is not there; how many partitions are good; and how many bytes it takes.

@@ -2,6 +2,8 @@ package groupapi
 
 import (
 	"context"
+	"log/slog"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -44,6 +46,7 @@ func (f *family) leaveGroup(ctx context.Context, a *api.API, req *api.Request, m
 	if resp.ErrorCode = asked.Code(r.Err); r.Err != nil || m.Version < 3 {
 		return resp
 	}
+	auditLeave(a.Audit(req), m.Group, in.Members, r.Members)
 	resp.Members = make([]kmsg.LeaveGroupResponseMember, len(r.Members))
 	for i := range r.Members {
 		from, to := &r.Members[i], &resp.Members[i]
@@ -51,4 +54,25 @@ func (f *family) leaveGroup(ctx context.Context, a *api.API, req *api.Request, m
 		to.MemberID, to.InstanceID, to.ErrorCode = from.Member, from.InstanceID, asked.Code(from.Err)
 	}
 	return resp
+}
+
+// byAdmin is how the reason of Kafka's admin client begins (KafkaAdminClient.DEFAULT_LEAVE_GROUP_REASON). Members leave for others.
+const byAdmin = "member was removed by an admin"
+
+// auditLeave writes a line for each member that was taken out by somebody else. A member leaves alone and by its member id; several at
+// once, or one by its instance id alone, or with that reason, are an administrator's.
+func auditLeave(audit *api.Audit, groupID string, asked, left []group.LeavingMember) {
+	defer audit.Done()
+	for i := range min(len(asked), len(left)) {
+		m := &asked[i]
+		if left[i].Err != nil || len(asked) == 1 && m.Member != "" && !strings.HasPrefix(m.Reason, byAdmin) {
+			continue
+		}
+		instance := ""
+		if m.InstanceID != nil {
+			instance = *m.InstanceID
+		}
+		audit.Line("member removed", slog.String("group", api.AuditText(groupID)), slog.String("member", api.AuditText(left[i].Member)),
+			slog.String("instance_id", api.AuditText(instance)), slog.String("reason", api.AuditText(m.Reason)))
+	}
 }

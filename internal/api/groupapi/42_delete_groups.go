@@ -2,6 +2,7 @@ package groupapi
 
 import (
 	"context"
+	"log/slog"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -29,7 +30,12 @@ func (f *family) deleteGroups(ctx context.Context, a *api.API, req *api.Request,
 	resp := kmsg.NewPtrDeleteGroupsResponse()
 	resp.Groups = make([]kmsg.DeleteGroupsResponseGroup, len(ids))
 	asked := a.Asked(req)
+	audit := a.Audit(req)
+	defer audit.Done()
 	for i, id := range ids {
+		if results[i].Err == nil {
+			audit.Line("group deleted", slog.String("group", api.AuditText(id)))
+		}
 		rg := kmsg.NewDeleteGroupsResponseGroup()
 		rg.Group = id
 		rg.ErrorCode, rg.ErrorMessage = asked.Code(results[i].Err), api.Explain(results[i].Err)

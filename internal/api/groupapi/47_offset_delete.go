@@ -2,6 +2,7 @@ package groupapi
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -49,10 +50,17 @@ func (f *family) offsetDelete(ctx context.Context, a *api.API, req *api.Request,
 		topic     string
 		partition int32
 	}
+	audit := a.Audit(req)
+	defer audit.Done()
 	deleted := make(map[place]error)
 	for _, t := range r.Topics {
 		for _, p := range t.Partitions {
-			deleted[place{t.Topic, p.Partition}] = p.Err
+			at := place{t.Topic, p.Partition}
+			if _, again := deleted[at]; !again && p.Err == nil && p.Old >= 0 {
+				audit.Line("committed offset deleted", slog.String("group", api.AuditText(m.Group)), slog.String("topic", t.Topic),
+					slog.Any("partition", p.Partition), slog.Any("old", p.Old))
+			}
+			deleted[at] = p.Err
 		}
 	}
 	resp.Topics = make([]kmsg.OffsetDeleteResponseTopic, len(m.Topics))

@@ -130,6 +130,7 @@ type node struct {
 	fake   *fake
 	api    *api.API
 	conn   api.Conn
+	log    bytes.Buffer
 }
 
 func newNode(t testing.TB) *node { return newNodeWith(t, true) }
@@ -157,7 +158,7 @@ func newNodeWith(t testing.TB, consumer bool) *node {
 		}
 	})
 	n.api = api.New(api.Options{
-		Broker: n.broker, Log: slog.New(slog.DiscardHandler),
+		Broker: n.broker, Log: slog.New(slog.NewTextHandler(&n.log, nil)),
 		Handlers: []map[kmsg.Key]api.Handler{groupapi.Handlers(groupapi.Options{Groups: n.fake, Consumer: consumer})},
 	})
 	return n

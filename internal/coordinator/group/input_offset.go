@@ -38,7 +38,19 @@ type CommitPartition struct {
 }
 
 // CommitResult has the input's topics with an Err for each partition.
-type CommitResult struct{ Topics []CommitTopic }
+type CommitResult struct {
+	Topics []CommitTopic
+	// Altered are the offsets that somebody other than a consumer has set, as far as the machine can tell: a commit without a member to a
+	// group that had members, or one that takes a standalone consumer's offset back.
+	Altered []AlteredOffset
+}
+
+// AlteredOffset is a committed offset that was changed. Old is -1 if there was none.
+type AlteredOffset struct {
+	Topic     string
+	Partition int32
+	Old, New  batch.Offset
+}
 
 // Fetch is OffsetFetch for one group.
 type Fetch struct {
@@ -100,9 +112,10 @@ type DeletedTopic struct {
 	Partitions []DeletedPartition
 }
 
-// DeletedPartition is one result.
+// DeletedPartition is one result. Old is the offset that was committed; -1: none.
 type DeletedPartition struct {
 	Partition int32
+	Old       batch.Offset
 	Err       error
 }
 

@@ -24,6 +24,7 @@ func (m *Machine) commit(now time.Time, in Commit) {
 		m.answerAfter(in.Token, CommitResult{Topics: failCommits(in.Topics, err)}, m.shown(g))
 		return
 	}
+	var altered []AlteredOffset
 	for i := range in.Topics {
 		t := &in.Topics[i]
 		id, err := m.commitID(t, in.Version)
@@ -35,9 +36,25 @@ func (m *Machine) commit(now time.Time, in Commit) {
 			if p.Err == nil {
 				p.Err = m.commitOne(now, &in, t.Topic, id, p)
 			}
+			if p.Err == nil && in.Epoch < 0 && g != nil {
+				altered = g.alters(altered, t.Topic, p)
+			}
 		}
 	}
-	m.answer(in.Token, CommitResult{Topics: in.Topics})
+	m.answer(in.Token, CommitResult{Topics: in.Topics, Altered: altered})
+}
+
+// alters appends what p, from outside of the group, alters.
+func (g *group) alters(to []AlteredOffset, name string, p *CommitPartition) []AlteredOffset {
+	old := batch.Offset(-1)
+	if c := g.offsets.Get(name, p.Partition); c != nil {
+		old = c.Offset
+	}
+	hadMembers := g.classic != nil || g.consumer != nil
+	if old == p.Offset || !hadMembers && old < p.Offset {
+		return to
+	}
+	return append(to, AlteredOffset{Topic: name, Partition: p.Partition, Old: old, New: p.Offset})
 }
 
 func anyValid(topics []CommitTopic) bool {

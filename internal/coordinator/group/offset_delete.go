@@ -20,11 +20,12 @@ func (m *Machine) deleteOffsets(now time.Time, in DeleteOffsets) {
 		deleted := DeletedTopic{Topic: t.Topic, Partitions: make([]DeletedPartition, len(t.Partitions))}
 		subscribed := g.subscribes(t.Topic)
 		for i, p := range t.Partitions {
-			deleted.Partitions[i].Partition = p
-			switch {
-			case subscribed:
-				deleted.Partitions[i].Err = kerr.GroupSubscribedToTopic
-			case g.offsets.Get(t.Topic, p) != nil:
+			to := &deleted.Partitions[i]
+			to.Partition, to.Old = p, -1
+			if subscribed {
+				to.Err = kerr.GroupSubscribedToTopic
+			} else if c := g.offsets.Get(t.Topic, p); c != nil {
+				to.Old = c.Offset
 				r.todo = append(r.todo, place{t.Topic, p})
 			}
 		}
