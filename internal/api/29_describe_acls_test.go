@@ -7,8 +7,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// TestACLs checks that each request about access control lists is answered as Kafka 4.4 without an authorizer answers it:
-// SECURITY_DISABLED, with a message, once for each creation and filter.
+// TestACLs checks that each request about access control lists is answered as Kafka 4.4 without an
+// authorizer answers it: SECURITY_DISABLED, with a message, once for each creation and filter.
 func TestACLs(t *testing.T) {
 	t.Parallel()
 	n := newAdminNode(t, nil, nil)

@@ -8,9 +8,10 @@ import (
 	"time"
 )
 
-// Audit writes what one request changes to the log: one INFO line for each topic, partition, setting, group, member or offset, with
-// the client. Lines are written when the change is done. They are not sampled as other lines are: a request has at most auditLines of
-// them and one more that counts the rest, and each is bounded by auditText.
+// Audit writes what one request changes to the log: one INFO line for each topic, partition, setting,
+// group, member or offset, with the client. Lines are written when the change is done. They are not
+// sampled as other lines are: a request has at most auditLines of them and one more that counts the
+// rest, and each is bounded by auditText.
 type Audit struct {
 	log           *slog.Logger
 	rate          *auditRate // nil: none
@@ -27,13 +28,14 @@ const (
 // principal is who the client is until there is authentication: Kafka's name for it (KafkaPrincipal.ANONYMOUS).
 const principal = "User:ANONYMOUS"
 
-// Audit begins the lines of req. Line and Done are its only users' calls, from one goroutine; it keeps nothing of the frame.
+// Audit begins the lines of req. Line and Done are its only users' calls, from one goroutine; it keeps
+// nothing of the frame.
 func (a *API) Audit(req *Request) *Audit {
 	return &Audit{log: a.log, clientID: string(req.ClientID), remote: req.Conn.Remote}
 }
 
-// AuditOften is Audit for changes that a client may make as often as it commits: all requests together may write 100 lines at once, and
-// 10 in a second. The next line counts those that were left out.
+// AuditOften is Audit for changes that a client may make as often as it commits: all requests together
+// may write 100 lines at once, and 10 in a second. The next line counts those that were left out.
 func (a *API) AuditOften(req *Request) *Audit {
 	t := a.Audit(req)
 	t.rate = &a.often

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestAuditRate checks the bound of lines in time: a burst of 100, then 10 in a second, and the next line counts what was left out.
+// TestAuditRate checks the bound of lines in time: a burst of 100, then 10 in a second, and the next
+// line counts what was left out.
 func TestAuditRate(t *testing.T) {
 	t.Parallel()
 	var r auditRate

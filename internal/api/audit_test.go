@@ -57,7 +57,8 @@ func (a *audited) wants(what string, want ...string) {
 	}
 }
 
-// TestAuditTopics checks that each change of a topic has one line, with the client and both values, and that nothing else has.
+// TestAuditTopics checks that each change of a topic has one line, with the client and both values,
+// and that nothing else has.
 func TestAuditTopics(t *testing.T) {
 	t.Parallel()
 	a := newAudited(t)
@@ -169,7 +170,8 @@ func TestAuditSettings(t *testing.T) {
 	a.wants("replace", `"setting changed" resource=topic name=a key=retention.ms old=6000 new=(default)`)
 }
 
-// TestAuditIsBounded checks that one request cannot fill the log: neither with many changes nor with long texts.
+// TestAuditIsBounded checks that one request cannot fill the log: neither with many changes nor with
+// long texts.
 func TestAuditIsBounded(t *testing.T) {
 	t.Parallel()
 	a := newAudited(t)
@@ -185,10 +187,12 @@ func TestAuditIsBounded(t *testing.T) {
 	long := kmsg.NewPtrCreateTopicsRequest()
 	long.Topics = append(long.Topics, newTopic("long", 1, 1))
 	long.SetVersion(7)
-	if _, err := a.send(kmsg.NewRequestFormatter(kmsg.FormatterClientID("\n\"=é"+strings.Repeat("ü", 15_000))).AppendRequest(nil, long, 7)[4:]); err != nil {
+	client := kmsg.NewRequestFormatter(kmsg.FormatterClientID("\n\"=é" + strings.Repeat("ü", 15_000)))
+	if _, err := a.send(client.AppendRequest(nil, long, 7)[4:]); err != nil {
 		t.Fatal(err)
 	}
-	if line := a.log.String(); strings.Count(line, "\n") != 1 || len(line) > 2000 || !strings.Contains(line, `client_id="\n\"=éü`) || !strings.Contains(line, `ü..." remote`) {
+	line := a.log.String()
+	if strings.Count(line, "\n") != 1 || len(line) > 2000 || !strings.Contains(line, `client_id="\n\"=éü`) || !strings.Contains(line, `ü..." remote`) {
 		t.Errorf("%d bytes: %s", len(line), line)
 	}
 }

@@ -47,8 +47,9 @@ func onlyPartition(t *testing.T, resp kmsg.Response) *kmsg.FetchResponseTopicPar
 	return &m.Topics[0].Partitions[0]
 }
 
-// TestFetchWaitsForDeletedTopic checks that a fetch that waits on a topic is answered when it is deleted, with Kafka 4.4's code:
-// UNKNOWN_TOPIC_OR_PARTITION by name and by id; INCONSISTENT_TOPIC_ID by id if the name is another topic's by then.
+// TestFetchWaitsForDeletedTopic checks that a fetch that waits on a topic is answered when it is
+// deleted, with Kafka 4.4's code: UNKNOWN_TOPIC_OR_PARTITION by name and by id; INCONSISTENT_TOPIC_ID
+// by id if the name is another topic's by then.
 func TestFetchWaitsForDeletedTopic(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -108,9 +109,10 @@ func TestProduceWaitsForDeletedTopic(t *testing.T) {
 	}
 }
 
-// TestSessionOfRecreatedTopic checks what Kafka 4.4 answers in a fetch session whose topic is deleted and created again. By id, the
-// session knows the name that the id had: UNKNOWN_TOPIC_OR_PARTITION, then INCONSISTENT_TOPIC_ID, until the client names the new id.
-// By name it reads on in the new topic, where the old offset is out of range, and then is not.
+// TestSessionOfRecreatedTopic checks what Kafka 4.4 answers in a fetch session whose topic is deleted
+// and created again. By id, the session knows the name that the id had: UNKNOWN_TOPIC_OR_PARTITION,
+// then INCONSISTENT_TOPIC_ID, until the client names the new id. By name it reads on in the new topic,
+// where the old offset is out of range, and then is not.
 func TestSessionOfRecreatedTopic(t *testing.T) {
 	t.Parallel()
 	for _, late := range []bool{false, true} { // whether the session learns the name after its first fetch only
@@ -172,8 +174,9 @@ func TestSessionOfRecreatedTopic(t *testing.T) {
 	}
 }
 
-// TestFetchAborted checks where aborted transactions are null and where they are an empty list, as in Kafka 4.4: a list where a partition
-// is not there, and with records read for read_committed; null with every other error, for read_uncommitted and where the log diverges.
+// TestFetchAborted checks where aborted transactions are null and where they are an empty list, as in
+// Kafka 4.4: a list where a partition is not there, and with records read for read_committed; null
+// with every other error, for read_uncommitted and where the log diverges.
 func TestFetchAborted(t *testing.T) {
 	t.Parallel()
 	a := newTestAPI(t)
@@ -204,8 +207,8 @@ func TestFetchAborted(t *testing.T) {
 	}
 }
 
-// TestProduceDuplicate checks that a duplicate has the first batch's offset, and its largest timestamp as the append time, as in Kafka 4.4
-// (UnifiedLog.append), whichever timestamps the topic has.
+// TestProduceDuplicate checks that a duplicate has the first batch's offset, and its largest timestamp
+// as the append time, as in Kafka 4.4 (UnifiedLog.append), whichever timestamps the topic has.
 func TestProduceDuplicate(t *testing.T) {
 	t.Parallel()
 	for _, appendTime := range []bool{false, true} {
@@ -228,7 +231,8 @@ func TestProduceDuplicate(t *testing.T) {
 	}
 }
 
-// TestProduceErrorLogStart checks with which errors a log start offset is told, as in Kafka 4.4: not where the records are not one batch.
+// TestProduceErrorLogStart checks with which errors a log start offset is told, as in Kafka 4.4: not
+// where the records are not one batch.
 func TestProduceErrorLogStart(t *testing.T) {
 	t.Parallel()
 	a := newTestAPI(t)

@@ -16,8 +16,8 @@ import (
 // missingWait bounds how long a client may take to give up on a feature that is not there.
 const missingWait = 30 * time.Second
 
-// TestTransactionsRefused checks that each client takes the refusal of a transactional id as final. librdkafka repeats the request
-// for ever if the code is any other one.
+// TestTransactionsRefused checks that each client takes the refusal of a transactional id as final.
+// librdkafka repeats the request for ever if the code is any other one.
 func TestTransactionsRefused(t *testing.T) {
 	addr := startBroker(t)
 	ctx, cancel := context.WithTimeout(t.Context(), missingWait)

@@ -12,12 +12,13 @@ import (
 //
 // **Behaviour**
 //
-// Answers SECURITY_DISABLED with a message for each filter, as Kafka without an authorizer does (AclApis.handleDeleteAcls).
+// Answers SECURITY_DISABLED with a message for each filter, as Kafka without an authorizer does
+// (AclApis.handleDeleteAcls).
 //
 // **Differences from Apache Kafka**
 //
-// The filters are ignored; Kafka closes the connection for one that has UNKNOWN (0) in it, or a pattern type below v1.
-// v0 is answered; Kafka removed it in 4.0.
+// The filters are ignored; Kafka closes the connection for one that has UNKNOWN (0) in it, or a
+// pattern type below v1. v0 is answered; Kafka removed it in 4.0.
 //
 // **Versions**
 //

@@ -1,4 +1,5 @@
-// Package aclapi answers the requests about access control lists: one file for each API key, as in package api, whose family it is.
+// Package aclapi answers the requests about access control lists: one file for each API key, as in
+// package api, whose family it is.
 //
 // There is no authorizer yet. Every request gets SECURITY_DISABLED, the answer of a Kafka broker without
 // `authorizer.class.name`. The keys are served and not left out, because clients take this error as final:

@@ -21,8 +21,8 @@ var resourceWords = map[int8]string{
 	meta.ResourceClientMetrics: "client-metrics", meta.ResourceGroup: "group",
 }
 
-// auditChanges writes a line for each setting of r that differs between the images. Of a change that another request made in between,
-// both may have a line.
+// auditChanges writes a line for each setting of r that differs between the images. Of a change that
+// another request made in between, both may have a line.
 func (f *family) auditChanges(t *api.Audit, r meta.Resource, before, after *meta.Image) {
 	was, is := before.Config(r), after.Config(r)
 	keys := slices.Collect(maps.Keys(was))

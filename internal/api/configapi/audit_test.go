@@ -40,8 +40,8 @@ func (nodeOne) ReplaceConfigs(context.Context, []meta.ResourceConfigs, bool) ([]
 	return nil, nil
 }
 
-// TestAuditHidesPasswords checks that neither a password nor the value of a broker's key that is not known stands in the log, set or
-// replaced or deleted.
+// TestAuditHidesPasswords checks that neither a password nor the value of a broker's key that is not
+// known stands in the log, set or replaced or deleted.
 func TestAuditHidesPasswords(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

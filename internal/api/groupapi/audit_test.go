@@ -26,8 +26,8 @@ func (n *node) wantLog(what string, want ...string) {
 	}
 }
 
-// TestAuditGroups checks that each group and offset that an administrator deletes has a line, and each member that one removes; what
-// consumers do by themselves has none.
+// TestAuditGroups checks that each group and offset that an administrator deletes has a line, and each
+// member that one removes; what consumers do by themselves has none.
 func TestAuditGroups(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
@@ -88,20 +88,22 @@ func TestAuditGroups(t *testing.T) {
 	leave(5, byInstance)
 	n.wantLog("by instance", `"member removed" group=g member="" instance_id=i-1 reason=""`)
 	leave(4, byID, nobody, byInstance)
-	n.wantLog("several", `"member removed" group=g member=m-1 instance_id="" reason=""`, `"member removed" group=g member="" instance_id=i-1 reason=""`)
+	n.wantLog("several", `"member removed" group=g member=m-1 instance_id="" reason=""`,
+		`"member removed" group=g member="" instance_id=i-1 reason=""`)
 	byID.Reason = new("member was removed by an admin: too slow")
 	leave(5, byID)
 	n.wantLog("by reason", `"member removed" group=g member=m-1 instance_id="" reason="member was removed by an admin: too slow"`)
 }
 
-// TestAuditOffsets checks the lines of offsets that were altered, which the machine tells apart from commits of consumers, and that a
-// client that alters without end does not fill the log.
+// TestAuditOffsets checks the lines of offsets that were altered, which the machine tells apart from
+// commits of consumers, and that a client that alters without end does not fill the log.
 func TestAuditOffsets(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	n.create("orders", 4)
 	n.fake.answer = func(in group.Input) (any, bool) {
-		return group.CommitResult{Topics: in.(group.Commit).Topics, Altered: []group.AlteredOffset{{Topic: "orders", Partition: 0, Old: -1, New: 5}, {Topic: "orders", Partition: 1, Old: 9, New: 5}}}, true
+		altered := []group.AlteredOffset{{Topic: "orders", Partition: 0, Old: -1, New: 5}, {Topic: "orders", Partition: 1, Old: 9, New: 5}}
+		return group.CommitResult{Topics: in.(group.Commit).Topics, Altered: altered}, true
 	}
 	commit := func(generation int32) {
 		m := kmsg.NewPtrOffsetCommitRequest()
@@ -117,7 +119,8 @@ func TestAuditOffsets(t *testing.T) {
 		ask[*kmsg.OffsetCommitResponse](n, 8, m)
 	}
 	commit(-1)
-	n.wantLog("altered", `"committed offset altered" group=g topic=orders partition=0 old=-1 new=5`, `"committed offset altered" group=g topic=orders partition=1 old=9 new=5`)
+	n.wantLog("altered", `"committed offset altered" group=g topic=orders partition=0 old=-1 new=5`,
+		`"committed offset altered" group=g topic=orders partition=1 old=9 new=5`)
 	commit(3)
 	n.wantLog("of a member")
 	for range 1000 {
