@@ -54,6 +54,8 @@ type Coordinator struct {
 	poked  chan struct{} // has room for one: something is due earlier than was known
 	loads  loadQueue
 	stamps stamps
+	// matched is shared by the shards.
+	matched *patterns
 
 	// making is held while the topic is made, so that many first consumers ask for it once.
 	making sync.Mutex
@@ -71,7 +73,10 @@ type table struct {
 
 // New returns a coordinator. It knows at once which groups are to be loaded, so that nobody is told meanwhile that there are none.
 func New(opts Options) *Coordinator {
-	c := &Coordinator{opts: opts, poked: make(chan struct{}, 1), loads: loadQueue{more: make(chan struct{}, 1)}}
+	c := &Coordinator{
+		opts: opts, poked: make(chan struct{}, 1), loads: loadQueue{more: make(chan struct{}, 1)}, matched: newPatterns(patternsMax),
+	}
+	c.opts.Group.Match = c.matched.match
 	c.follow()
 	return c
 }
@@ -97,8 +102,16 @@ func (c *Coordinator) Ask(groupID string, in group.Input) *Call {
 		call.fail(kerr.NotCoordinator)
 		return call
 	}
+	c.prepare(in)
 	s.ask(call)
 	return call
+}
+
+// prepare compiles and matches the pattern that in brings, before the lock of a shard is taken: the machine finds it remembered.
+func (c *Coordinator) prepare(in group.Input) {
+	if in, ok := in.(group.ConsumerHeartbeat); ok && in.Regex != nil && *in.Regex != "" {
+		_, _ = c.matched.match(*in.Regex, c.opts.Node.Image()) // the machine tells the error
+	}
 }
 
 // AskAll asks every shard here; input makes the input for each (List). While there is no __consumer_offsets, that is none; but a coordinator that

@@ -19,6 +19,7 @@ const (
 // graph is the import graph, bottom up: a package imports exactly the packages its row names, each of which has a
 // row above it. Names are below internal/, but for the root package ("."), ottlatest and cmd/ottla.
 var graph = []struct{ name, kind, imports string }{
+	{"pattern", machine, ""},
 	{"protocol/topic", machine, ""},
 	{"protocol/batch", machine, ""},
 	{"protocol/wire", machine, "protocol/batch protocol/topic"},
@@ -39,10 +40,10 @@ var graph = []struct{ name, kind, imports string }{
 	{"coordinator/record", machine, "protocol/batch protocol/topic"},
 	{"coordinator/offset", machine, "coordinator/record protocol/batch protocol/topic"},
 	{"coordinator/assignor", machine, "protocol/topic"},
-	{"coordinator/consumer", machine, "cluster/meta coordinator/assignor coordinator/record protocol/topic"},
+	{"coordinator/consumer", machine, "cluster/meta coordinator/assignor coordinator/record pattern protocol/topic"},
 	{"coordinator/group", machine, "cluster/meta coordinator/consumer coordinator/offset coordinator/record protocol/batch protocol/topic"},
-	{"coordinator", shell, "cluster/meta coordinator/group coordinator/record partition protocol/batch protocol/topic"},
-	{"setting", shell, ""},
+	{"coordinator", shell, "cluster/meta coordinator/consumer coordinator/group coordinator/record partition pattern protocol/batch protocol/topic"},
+	{"setting", shell, "pattern"},
 	{"api", shell, "broker cluster/meta partition protocol/batch protocol/topic protocol/wire setting storage/log"},
 	{"api/aclapi", shell, "api"},
 	{"api/configapi", shell, "api cluster/meta protocol/topic setting"},

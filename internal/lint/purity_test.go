@@ -21,7 +21,8 @@ var pureImports = []string{
 
 // purityExceptions lets a machine import more, with the reason.
 var purityExceptions = map[string]string{
-	"coordinator/consumer regexp":                         "patterns of subscriptions; a regular expression is a pure function of text",
+	"pattern regexp":                                      "a regular expression is a pure function of text",
+	"pattern regexp/syntax":                               "a regular expression is a pure function of text",
 	"protocol/batch compress/gzip":                        "codecs are pure functions of bytes",
 	"protocol/batch github.com/klauspost/compress/gzip":   "codecs are pure functions of bytes",
 	"protocol/batch github.com/klauspost/compress/s2":     "codecs are pure functions of bytes",

@@ -2,12 +2,13 @@ package setting
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/ottla-io/ottla/internal/pattern"
 )
 
 // The configs of a client metrics subscription (KIP-714; Kafka's ClientMetricsConfigs). They are kept and shown; nothing is
@@ -16,8 +17,6 @@ const (
 	metricsInterval = "interval.ms"
 	metricsMatch    = "match"
 	metricsNames    = "metrics"
-
-	patternMax = 256 // bytes; a regular expression may need thousands of times as much memory
 
 	metricsIntervalMin = 100
 	metricsIntervalMax = 3_600_000
@@ -53,7 +52,7 @@ func CheckClientMetrics(name, value string) error {
 	case metricsMatch:
 		for item := range strings.SplitSeq(value, ",") {
 			if strings.TrimSpace(item) != "" && !isMatch(item) {
-				return fmt.Errorf("%s has %.300q, expected key=pattern with a pattern of at most %d bytes: %w", name, item, patternMax, kerr.InvalidConfig)
+				return fmt.Errorf("%s has %.300q, expected key=pattern with a pattern of at most %d bytes: %w", name, item, pattern.TextMax, kerr.InvalidConfig)
 			}
 		}
 		return nil
@@ -76,15 +75,11 @@ func checkInterval(text string) error {
 
 // isMatch reports whether item is one of the keys that clients are told apart by, and a pattern.
 func isMatch(item string) bool {
-	key, pattern, _ := strings.Cut(item, "=")
+	key, text, _ := strings.Cut(item, "=")
 	switch strings.TrimSpace(key) {
 	case "client_instance_id", "client_id", "client_software_name", "client_software_version", "client_source_address", "client_source_port":
-		pattern = strings.TrimSpace(pattern)
-		if pattern == "" || len(pattern) > patternMax {
-			return false
-		}
-		_, err := regexp.Compile(pattern)
-		return err == nil
+		text = strings.TrimSpace(text)
+		return text != "" && pattern.Check(text) == nil
 	}
 	return false
 }

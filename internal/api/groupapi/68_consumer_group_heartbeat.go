@@ -26,8 +26,9 @@ import (
 //
 // The epochs of a group that nobody was in begin at 1; Kafka's begin at 2, since it counts the group without members. A rebalance timeout that
 // is negative is refused; Kafka refuses -1 only. A member that comes from another rack begins an assignment; Kafka waits for the next. Patterns
-// are matched with the heartbeat that brings them, and again when topics come and go; Kafka does it in the background, at most every
-// group.consumer.regex.refresh.interval.ms. The assignor "uniform" gives out each topic evenly, Kafka's all topics taken together.
+// are matched with the heartbeat that brings them, and with the next one after topics came or went; Kafka does it in the background, at most
+// every group.consumer.regex.refresh.interval.ms. A pattern has at most 2,048 bytes and 4,096 instructions, as its repetitions multiply it;
+// a larger one is an INVALID_REGULAR_EXPRESSION that names the limit. Kafka has no limit. The assignor "uniform" gives out each topic evenly, Kafka's all topics taken together.
 //
 // **Versions**
 //

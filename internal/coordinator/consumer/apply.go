@@ -56,9 +56,6 @@ func (g *Group) Drop() {
 	for _, id := range slices.Clone(g.ids) {
 		g.remove(id)
 	}
-	for r := range maps.Values(g.regexes) {
-		g.follow(r.topics, -1)
-	}
 	g.regexes = nil
 }
 
@@ -114,12 +111,10 @@ func (g *Group) ApplyRegex(e record.Regex) {
 		r = &regex{}
 		g.regexes[e.Pattern] = r
 	}
-	g.follow(r.topics, -1)
 	r.resolved, r.topics = false, nil
 	if e.Value != nil {
-		r.resolved, r.topics = true, slices.Compact(slices.Sorted(slices.Values(e.Value.Topics)))
+		r.resolved, r.topics = true, g.index.shared(e.Pattern, slices.Compact(slices.Sorted(slices.Values(e.Value.Topics))))
 	}
-	g.follow(r.topics, +1)
 	if r.members == 0 && !r.resolved {
 		delete(g.regexes, e.Pattern)
 	}

@@ -2,9 +2,11 @@ package consumer
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
+	"github.com/ottla-io/ottla/internal/cluster/meta"
 	"github.com/ottla-io/ottla/internal/coordinator/record"
 )
 
@@ -56,6 +58,62 @@ func BenchmarkImage(b *testing.B) {
 		w.index.SetImage(before)
 		w.index.SetImage(after)
 	}
+}
+
+// BenchmarkPatternGroups is 1,000 groups with a pattern that matches 10,000 topics: what they hold, and what a topic that comes and goes costs
+// under the lock of their shard.
+func BenchmarkPatternGroups(b *testing.B) {
+	w := newWorld(b)
+	type asked struct {
+		text  string
+		image *meta.Image
+	}
+	known := make(map[asked][]string)
+	w.index.matcher = func(text string, image *meta.Image) (names []string, err error) { // remembers, as the coordinator's does
+		if names = known[asked{text, image}]; names == nil {
+			names, err = MatchTopics(text, image)
+			known[asked{text, image}] = names
+		}
+		return names, err
+	}
+	for i := range 10_000 {
+		for _, r := range topicRecords(fmt.Sprint("orders-of-region-", i), i, 1, 1) {
+			if err := w.state.Apply(w.state.Version()+1, r); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	w.show()
+	names, err := w.index.match(".*")
+	if err != nil {
+		b.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	groups := make([]*Group, 1000)
+	for i := range groups {
+		pattern := fmt.Sprintf("(.*|%d)", i%10)
+		e := record.Regex{Pattern: pattern, Value: &record.RegexValue{Topics: names}}
+		decoded, err := record.Decode(e.Record().Key, e.Record().Value)
+		if err != nil {
+			b.Fatal(err)
+		}
+		groups[i] = New(fmt.Sprint("g", i), w.index)
+		groups[i].ApplyMember(record.ConsumerMember{Member: "m", Value: &record.ConsumerMemberValue{Regex: &pattern}})
+		groups[i].ApplyRegex(decoded.(record.Regex))
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	image := w.state.Image()
+	w.show(topicRecords("u", 20_000, 1, 1)...)
+	more := w.state.Image()
+	for b.Loop() {
+		w.index.SetImage(image)
+		w.index.SetImage(more)
+	}
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(len(groups)), "B/group")
+	runtime.KeepAlive(groups)
 }
 
 // benchGroup is a settled group whose members all subscribe to one topic.

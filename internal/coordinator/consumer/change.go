@@ -164,19 +164,20 @@ func (ch *Change) targetOf(id string) Partitions {
 
 // refresh resolves patterns, and gives the group its next epoch if force says so or the metadata of its topics has changed.
 func (ch *Change) refresh(force bool, reason, detail string) {
-	if !force && !ch.g.stale {
+	if !force && !ch.g.stale && !ch.g.staleRegexes {
 		return
 	}
-	ch.resolve()
+	if changed := ch.resolve(); !changed && !force && !ch.g.stale {
+		ch.looked()
+		return
+	}
 	hash := ch.x.metadataHash(ch.topics())
 	switch {
 	case force:
 	case hash != ch.g.hash:
 		reason, detail = "metadata", "the topics that the group subscribes to have changed"
 	default:
-		if len(ch.Records) == 0 {
-			ch.g.stale, ch.g.staleRegexes = false, false // soft: it was looked at, and nothing follows
-		}
+		ch.looked()
 		return
 	}
 	ch.epoch++
@@ -185,4 +186,11 @@ func (ch *Change) refresh(force bool, reason, detail string) {
 		ch.emit(record.ConsumerTopics{Group: ch.g.ID, Removed: true})
 	}
 	ch.Reason, ch.Detail = reason, detail
+}
+
+// looked notes that the group is up to date with the metadata, if nothing follows from the change: the marks are soft.
+func (ch *Change) looked() {
+	if len(ch.Records) == 0 {
+		ch.g.stale, ch.g.staleRegexes = false, false
+	}
 }

@@ -2,7 +2,6 @@ package consumer
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 
 	"github.com/ottla-io/ottla/internal/cluster/meta"
@@ -12,20 +11,23 @@ import (
 type Index struct {
 	assignors []string // group.consumer.assignors
 	recordMax int      // the most bytes of a record; 0: any
+	matcher   Matcher
 
 	image     *meta.Image
-	byTopic   map[string]map[*Group]int // in how many ways a group subscribes to a topic: by name, and by each pattern
+	byTopic   map[string]map[*Group]int // topic -> group that subscribes to it by its name -> 1
 	byPattern map[string]map[*Group]int // pattern -> group -> 1
-	compiled  map[string]*regexp.Regexp // of patterns that groups have
 	hashes    map[string]topicHash
 	racks     map[int32]string // of the brokers that the hashes are made with
 }
 
-// NewIndex is an index without metadata.
-func NewIndex(assignors []string, recordMax int) *Index {
+// NewIndex returns an index without metadata. A nil matcher is MatchTopics.
+func NewIndex(assignors []string, recordMax int, matcher Matcher) *Index {
+	if matcher == nil {
+		matcher = MatchTopics
+	}
 	return &Index{
-		assignors: assignors, recordMax: recordMax, byTopic: make(map[string]map[*Group]int), byPattern: make(map[string]map[*Group]int),
-		compiled: make(map[string]*regexp.Regexp), hashes: make(map[string]topicHash),
+		assignors: assignors, recordMax: recordMax, matcher: matcher, byTopic: make(map[string]map[*Group]int),
+		byPattern: make(map[string]map[*Group]int), hashes: make(map[string]topicHash),
 	}
 }
 
@@ -54,9 +56,6 @@ func (x *Index) topics(g *Group, topics []string, by int) {
 // pattern notes that g has a pattern, or has it no more.
 func (x *Index) pattern(g *Group, pattern string, by int) {
 	tally(x.byPattern, pattern, g, by)
-	if x.byPattern[pattern] == nil {
-		delete(x.compiled, pattern)
-	}
 }
 
 // SetImage marks the groups that look at what has changed; what follows from it is done at the next heartbeat of a member, as in Kafka
@@ -75,10 +74,19 @@ func (x *Index) SetImage(image *meta.Image) {
 		x.hashes = make(map[string]topicHash)
 		return
 	}
-	for name, alone := range changedTopics(old.Topics, image.Topics) {
+	rematch := false
+	var changed []string
+	for name, alone := range meta.ChangedTopics(old.Topics, image.Topics) {
 		delete(x.hashes, name)
-		x.topicChanged(name, alone)
+		for g := range maps.Keys(x.byTopic[name]) {
+			g.stale = true
+		}
+		rematch = rematch || alone
+		if !alone {
+			changed = append(changed, name)
+		}
 	}
+	x.markPatterns(rematch, changed)
 }
 
 func (x *Index) markAll(sets map[string]map[*Group]int) {
@@ -89,46 +97,14 @@ func (x *Index) markAll(sets map[string]map[*Group]int) {
 	}
 }
 
-// topicChanged marks the groups that look at a topic; alone: and those whose patterns match it, since it came or went.
-func (x *Index) topicChanged(name string, alone bool) {
-	for g := range maps.Keys(x.byTopic[name]) {
-		g.stale = true
-	}
-	if !alone {
-		return
-	}
-	for pattern := range maps.Keys(x.byPattern) {
-		if re, err := x.compile(pattern); err != nil || !re.MatchString(name) {
-			continue
-		}
-		for g := range maps.Keys(x.byPattern[pattern]) {
-			g.stale, g.staleRegexes = true, true
-		}
-	}
-}
-
-// changedTopics yields the names of topics that differ between two images; true: the topic is in one of them only. Both lists are by name, and
-// what did not change is shared.
-func changedTopics(before, after []*meta.Topic) func(yield func(string, bool) bool) {
-	return func(yield func(string, bool) bool) {
-		for len(before) > 0 || len(after) > 0 {
-			var name string
-			var alone bool
-			switch {
-			case len(after) == 0 || len(before) > 0 && before[0].Name < after[0].Name:
-				name, alone, before = before[0].Name, true, before[1:]
-			case len(before) == 0 || after[0].Name < before[0].Name:
-				name, alone, after = after[0].Name, true, after[1:]
-			default:
-				same := before[0] == after[0]
-				name, before, after = after[0].Name, before[1:], after[1:]
-				if same {
-					continue
-				}
-			}
-			if !yield(name, alone) {
-				return
-			}
+// markPatterns marks the groups that have patterns: all if a topic came or went (rematch), and those that look at topics that changed. No
+// pattern is matched here: a thousand of them would hold up all groups of the shard. Each group's are at the next heartbeat of a member.
+// What patterns matched is kept once for each group, not once for each topic in a map.
+func (x *Index) markPatterns(rematch bool, changed []string) {
+	for set := range maps.Values(x.byPattern) {
+		for g := range maps.Keys(set) {
+			g.staleRegexes = g.staleRegexes || rematch
+			g.stale = g.stale || g.matches(changed)
 		}
 	}
 }

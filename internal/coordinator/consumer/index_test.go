@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,7 +23,7 @@ type world struct {
 }
 
 func newWorld(t testing.TB) *world {
-	w := &world{t: t, state: meta.New("cluster", 1), index: NewIndex([]string{"uniform", "range"}, 1<<20)}
+	w := &world{t: t, state: meta.New("cluster", 1), index: NewIndex([]string{"uniform", "range"}, 1<<20, nil)}
 	w.show()
 	return w
 }
@@ -90,7 +91,8 @@ func (w *world) change(g *Group, change func(*Change) error) {
 	}
 }
 
-// TestIndexFindsGroups: a change marks the groups that look at what has changed, and no others.
+// TestIndexFindsGroups: a change marks the groups that look at what has changed, and those with patterns if a topic came or went. The next
+// heartbeat begins an epoch of the groups whose topics have changed, and of no others.
 func TestIndexFindsGroups(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -100,30 +102,41 @@ func TestIndexFindsGroups(t *testing.T) {
 		"a": w.group("a", "a"), "b": w.group("b", "b"), "a.*": w.group("a.*", "/a.*"), "a+b": w.group("a+b", "b", "a"), "c": w.group("c", "/c"),
 	}
 	ids := []string{"a", "b", "a.*", "a+b", "c"}
-	expect := func(what string, stale, regexes []string) {
+	patterns := []string{"a.*", "c"}
+	expect := func(what string, stale, regexes, begin []string) {
 		t.Helper()
 		for _, id := range ids {
 			g := groups[id]
 			if g.stale != slices.Contains(stale, id) || g.staleRegexes != slices.Contains(regexes, id) {
 				t.Errorf("%s: group %s: stale %v, its patterns %v", what, id, g.stale, g.staleRegexes)
 			}
-			g.stale, g.staleRegexes = false, false
+			before := g.Epoch
+			w.change(g, func(ch *Change) error {
+				_, _, err := ch.Heartbeat(Heartbeat{ID: "m0", Epoch: g.Member("m0").Epoch, RebalanceTimeout: -1})
+				return err
+			})
+			if begins := g.Epoch > before; begins != slices.Contains(begin, id) {
+				t.Errorf("%s: group %s begins an epoch: %v", what, id, begins)
+			}
+			if g.stale || g.staleRegexes {
+				t.Errorf("%s: group %s is still marked", what, id)
+			}
 		}
 	}
 	w.show(meta.NoOpRecord{})
-	expect("nothing", nil, nil)
+	expect("nothing", nil, nil, nil)
 	w.show(topicRecords("z", 9, 1, 1)...)
-	expect("a topic that nobody looks at", nil, nil)
+	expect("a topic that nobody looks at", nil, patterns, nil)
 	w.show(topicRecords("abc", 3, 1, 1)...)
-	expect("a topic that a pattern matches", []string{"a.*"}, []string{"a.*"})
+	expect("a topic that a pattern matches", nil, patterns, []string{"a.*"})
 	w.show(meta.PartitionRecord{Index: 1, TopicID: topicID(1), Partition: meta.Partition{Replicas: []int32{1}, ISR: []int32{1}, Leader: 1}})
-	expect("a topic grows", []string{"a", "a.*", "a+b"}, nil)
+	expect("a topic grows", []string{"a", "a.*", "a+b"}, nil, []string{"a", "a.*", "a+b"})
 	w.show(topicRecords("b", 4, 1, 1)...)
-	expect("a topic that is waited for", []string{"b", "a+b"}, nil)
+	expect("a topic that is waited for", []string{"b", "a+b"}, patterns, []string{"b", "a+b"})
 	w.show(meta.RemoveTopicRecord{ID: topicID(2)})
-	expect("a topic goes", []string{"a.*"}, []string{"a.*"})
+	expect("a topic goes", nil, patterns, []string{"a.*"})
 	w.show(meta.RegisterBrokerRecord{Broker: meta.Broker{ID: 1, Rack: &rack}})
-	expect("racks", ids, ids)
+	expect("racks", ids, ids, []string{"a", "b", "a.*", "a+b"})
 }
 
 // TestIndexForgets: when all members are gone, nothing is left of a group in the index.
@@ -140,8 +153,8 @@ func TestIndexForgets(t *testing.T) {
 		w.change(gone, func(ch *Change) error { ch.Fence("leave", "", gone.Member(id)); return nil })
 	}
 	dropped.Drop()
-	if len(w.index.byTopic)+len(w.index.byPattern)+len(w.index.compiled) != 0 {
-		t.Errorf("left: %v %v %v", w.index.byTopic, w.index.byPattern, w.index.compiled)
+	if len(w.index.byTopic)+len(w.index.byPattern) != 0 {
+		t.Errorf("left: %v %v", w.index.byTopic, w.index.byPattern)
 	}
 	if gone.State() != "Empty" || gone.Subscribes("a") || len(gone.regexes)+len(gone.owners)+len(gone.topics) != 0 {
 		t.Errorf("left in the group: %+v", gone)
@@ -200,14 +213,49 @@ func TestPatterns(t *testing.T) {
 		{pattern: `(a)\1`, err: kerr.InvalidRegularExpression},
 		{pattern: "a{1001}", err: kerr.InvalidRegularExpression},
 		{pattern: "\xff", err: kerr.InvalidRegularExpression},
+		{pattern: strings.Repeat("a{1000}", 2900), err: kerr.InvalidRegularExpression},
 	} {
-		re, err := w.index.compile(c.pattern)
+		w.index.image = &meta.Image{Topics: []*meta.Topic{{Name: c.no}, {Name: c.yes}}}
+		names, err := w.index.match(c.pattern)
 		switch {
 		case !errors.Is(err, c.err):
 			t.Errorf("%q: %v", c.pattern, err)
-		case err == nil && (!re.MatchString(c.yes) || re.MatchString(c.no)):
-			t.Errorf("%q does not tell %q from %q", c.pattern, c.yes, c.no)
+		case err == nil && !slices.Equal(names, []string{c.yes}):
+			t.Errorf("%q of %q and %q: %q", c.pattern, c.no, c.yes, names)
 		}
+	}
+}
+
+// TestStoredPatterns: a pattern in the log above a limit, which another coordinator let in, or this one before there was a limit, matches nothing
+// after a replay. Its member stays, keeps what the log says that it matched until it is resolved anew, and may subscribe to another.
+func TestStoredPatterns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.show(topicRecords("a", 1, 1, 1)...)
+	bomb, names := strings.Repeat("a{1000}", 2900), []string{"a"}
+	g := New("g", w.index)
+	g.ApplyMember(record.ConsumerMember{Group: "g", Member: "m0", Value: &record.ConsumerMemberValue{Regex: &bomb}})
+	g.ApplyEpoch(record.ConsumerGroupValue{Epoch: 3})
+	g.ApplyRegex(record.Regex{Group: "g", Pattern: bomb, Value: &record.RegexValue{Topics: names}})
+	g.ApplyTargetEpoch(record.TargetEpoch{Value: &record.TargetEpochValue{Epoch: 3}})
+	g.ApplyCurrent(record.CurrentAssignment{Group: "g", Member: "m0", Value: &record.CurrentAssignmentValue{Epoch: 3, PreviousEpoch: 2}})
+	g.Loaded()
+	if !g.Subscribes("a") {
+		t.Error("what the log says that the pattern matches is lost")
+	}
+	beat := func(in Heartbeat) {
+		in.ID, in.Epoch, in.RebalanceTimeout = "m0", g.Member("m0").Epoch, -1
+		w.change(g, func(ch *Change) error { _, _, err := ch.Heartbeat(in); return err })
+	}
+	beat(Heartbeat{})
+	w.show(topicRecords("aa", 2, 1, 1)...)
+	beat(Heartbeat{})
+	if g.Len() != 1 || g.Subscribes("a") || g.Subscribes("aa") {
+		t.Errorf("%d members; it subscribes to a: %v", g.Len(), g.Subscribes("a"))
+	}
+	beat(Heartbeat{Regex: new("a+")})
+	if !g.Subscribes("a") || !g.Subscribes("aa") || len(g.regexes) != 1 {
+		t.Errorf("another pattern: %v, %d patterns", g.Subscribes("aa"), len(g.regexes))
 	}
 }
 

@@ -2,50 +2,75 @@ package consumer
 
 import (
 	"fmt"
-	"regexp"
+	"maps"
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
+	"github.com/ottla-io/ottla/internal/cluster/meta"
 	"github.com/ottla-io/ottla/internal/coordinator/record"
+	"github.com/ottla-io/ottla/internal/pattern"
 )
 
-// compile is pattern as a regular expression that matches whole names, as Kafka's does (TopicRegexResolver). Both are RE2: what one takes the other
-// takes, in time linear in the name.
-func (x *Index) compile(pattern string) (*regexp.Regexp, error) {
-	if re := x.compiled[pattern]; re != nil {
-		return re, nil
-	}
-	if _, err := regexp.Compile(pattern); err != nil { // by itself: "a)(b" is valid only within the parentheses below
-		return nil, fmt.Errorf("regular expression %q: %w: %w", pattern, err, kerr.InvalidRegularExpression)
-	}
-	re, err := regexp.Compile(`\A(?:` + pattern + `)\z`)
+// Matcher returns the names of an image's topics that a pattern matches, ascending; they must not be written. It is a function of its
+// arguments alone, though it may remember what it computed. The error names the limit that the pattern is above, or what is wrong in it.
+type Matcher func(text string, image *meta.Image) ([]string, error)
+
+// MatchTopics is the Matcher that remembers nothing.
+func MatchTopics(text string, image *meta.Image) ([]string, error) {
+	p, err := pattern.Compile(text)
 	if err != nil {
-		return nil, fmt.Errorf("regular expression %q: %w: %w", pattern, err, kerr.InvalidRegularExpression)
+		return nil, err
 	}
-	if x.byPattern[pattern] != nil {
-		x.compiled[pattern] = re
-	}
-	return re, nil
+	return MatchAll(p, image), nil
 }
 
-// match is the names of the topics that pattern matches, ascending. One that does not compile (a record of a foreign coordinator) matches none.
-func (x *Index) match(pattern string) []string {
-	re, err := x.compile(pattern)
-	if err != nil || x.image == nil {
+// MatchAll is the names of the topics of image (which may be nil) that p matches, ascending.
+func MatchAll(p *pattern.Pattern, image *meta.Image) (names []string) {
+	if image == nil {
 		return nil
 	}
-	var names []string
-	for _, t := range x.image.Topics {
-		if re.MatchString(t.Name) {
+	for _, t := range image.Topics {
+		if p.Match(t.Name) {
 			names = append(names, t.Name)
 		}
 	}
 	return names
 }
 
-// resolve resolves the patterns that the change leaves and that are new or out of date, and forgets those that nobody has any more.
-func (ch *Change) resolve() {
+// match is the names of the topics that a pattern matches, as Kafka's TopicRegexResolver finds them: whole names, in RE2's syntax.
+func (x *Index) match(text string) ([]string, error) {
+	names, err := x.matcher(text, x.image)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", err, kerr.InvalidRegularExpression)
+	}
+	return names, nil
+}
+
+// shared is topics, which a record says that a pattern matches: the matcher's own list if that is the same, so that a thousand groups with
+// one pattern keep one list.
+func (x *Index) shared(text string, topics []string) []string {
+	if names, err := x.matcher(text, x.image); err == nil && slices.Equal(names, topics) {
+		return names
+	}
+	return topics
+}
+
+// matches reports whether a pattern of the group matched one of topics, which are ascending, when it was last resolved.
+func (g *Group) matches(topics []string) bool {
+	for r := range maps.Values(g.regexes) {
+		for _, t := range topics {
+			if _, ok := slices.BinarySearch(r.topics, t); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// resolve resolves the patterns that the change leaves and that are new or out of date, and forgets those that nobody has any more. It reports
+// whether one matches other topics than before.
+func (ch *Change) resolve() (changed bool) {
 	for _, pattern := range ch.patterns() {
 		r := ch.g.regexes[pattern]
 		if ch.subscribers(pattern) == 0 {
@@ -58,14 +83,16 @@ func (ch *Change) resolve() {
 			ch.resolved[pattern] = r.topics
 			continue
 		}
-		names := ch.x.match(pattern)
+		names, _ := ch.x.match(pattern) // one that is refused (a record of another coordinator has it) matches none
 		ch.resolved[pattern] = names
 		if r == nil || !r.resolved || !slices.Equal(r.topics, names) {
+			changed = true
 			ch.emit(record.Regex{Group: ch.g.ID, Pattern: pattern, Value: &record.RegexValue{
 				Topics: names, Version: ch.version(), Timestamp: ch.now.UnixMilli(),
 			}})
 		}
 	}
+	return changed
 }
 
 // version is that of the metadata.

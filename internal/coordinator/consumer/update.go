@@ -26,7 +26,7 @@ func (ch *Change) update(base *Member) (resubscribe bool, err error) {
 	}
 	rematch := !equalText(base.Info.Regex, next.Info.Regex)
 	if rematch && next.Info.Regex != nil {
-		if _, err := ch.x.compile(*next.Info.Regex); err != nil {
+		if _, err := ch.x.match(*next.Info.Regex); err != nil {
 			return false, err
 		}
 	}

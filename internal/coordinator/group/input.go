@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/ottla-io/ottla/internal/cluster/meta"
+	"github.com/ottla-io/ottla/internal/coordinator/consumer"
 	"github.com/ottla-io/ottla/internal/coordinator/record"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 )
@@ -77,8 +78,10 @@ type Options struct {
 	OffsetsRetention, RetentionInterval time.Duration
 	// RecordMax is the most bytes of one record: max.message.bytes of the topic, less the batch's own.
 	RecordMax int
-	Classic   ClassicOptions
-	Consumer  ConsumerOptions
+	// Match matches patterns of subscriptions with topics; nil: each time anew.
+	Match    consumer.Matcher
+	Classic  ClassicOptions
+	Consumer ConsumerOptions
 }
 
 // ClassicOptions are about the classic protocol.

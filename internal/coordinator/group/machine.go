@@ -33,7 +33,7 @@ type Machine struct {
 func New(opts Options) *Machine {
 	return &Machine{
 		opts: opts, groups: make(map[string]*group), removals: make(map[string]*removal),
-		index: consumer.NewIndex(opts.Consumer.Assignors, opts.RecordMax),
+		index: consumer.NewIndex(opts.Consumer.Assignors, opts.RecordMax, opts.Match),
 	}
 }
 
