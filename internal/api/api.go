@@ -48,6 +48,7 @@ type API struct {
 	sessions *sessions
 	handlers [handlerSlots]Handler
 	large    chan struct{} // a place for each large body that is answered
+	ration   *ration       // the memory of large replies
 	reported atomic.Int64  // the second in which a storage error was last logged
 	draining atomic.Bool
 	often    auditRate
@@ -86,6 +87,7 @@ func New(opts Options) *API {
 		sessions: newSessions(opts.FetchSessions, opts.SessionIdle),
 		handlers: handlers(),
 		large:    make(chan struct{}, largeMax),
+		ration:   newRation(repliesMax),
 	}
 	for _, family := range opts.Handlers {
 		for key, h := range family {
@@ -180,9 +182,11 @@ func (a *API) beginOne(ctx context.Context, s *stage, req *Request) (Reply, erro
 	if row, _ := wire.Lookup(req.Key); req.Key == kmsg.ApiVersions && !row.Serves(req.Version) {
 		return ready(req, a.versions(req.Version)), nil
 	}
+	if growing[req.Key] {
+		return a.answer(ctx, h, req)
+	}
 	if len(req.Body) > largeBody {
-		a.large <- struct{}{}
-		defer func() { <-a.large }()
+		defer enter(a.large)()
 	}
 	if h.ordered {
 		return h.begin(a, s, req)

@@ -20,8 +20,14 @@ const (
 )
 
 // cachedPartitionsMax bounds the partitions of all sessions together: about 200 bytes each. A client that wants more gets
-// full fetches.
-const cachedPartitionsMax = 500_000
+// full fetches. A name counts as one partition more for each nameUnit bytes: names of topics that are not there may have 32 KiB.
+const (
+	cachedPartitionsMax = 500_000
+	nameUnit            = 200
+)
+
+// cost is how many partitions p counts as.
+func (p *cachedPart) cost() int { return 1 + len(p.key.name)/nameUnit }
 
 // sessions is the bounded cache of fetch sessions (KIP-227; Kafka's FetchSessionCache). Its lock is never held while a
 // session's is taken.
@@ -42,12 +48,13 @@ type session struct {
 	created time.Time
 	// Under the cache's lock:
 	lastUsed time.Time
-	size     int
+	size     int // what its partitions cost
 	mu       struct {
 		sync.Mutex
 		epoch int32 // of the next request
 		parts []*cachedPart
 		byKey map[partKey]*cachedPart
+		cost  int // of parts
 	}
 }
 
@@ -122,9 +129,10 @@ func (c *sessions) create(now time.Time, withIDs bool, parts []fetchPart) int32 
 		if s.mu.byKey[cached.key] == nil {
 			s.mu.parts = append(s.mu.parts, cached)
 			s.mu.byKey[cached.key] = cached
+			s.mu.cost += cached.cost()
 		}
 	}
-	s.size = len(s.mu.parts)
+	s.size = s.mu.cost
 	return c.add(now, s)
 }
 
@@ -216,7 +224,8 @@ func (s *session) advance(epoch int32) bool {
 	return true
 }
 
-// update takes what a request changes: wishes of partitions, new or known, and partitions to forget. It returns how many are left.
+// update takes what a request changes: wishes of partitions, new or known, and partitions to forget. It returns what those that are left
+// cost.
 func (s *session) update(wishes []*cachedPart, forget []partKey) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,9 +236,10 @@ func (s *session) update(wishes []*cachedPart, forget []partKey) int {
 		}
 		s.mu.byKey[w.key] = w
 		s.mu.parts = append(s.mu.parts, w)
+		s.mu.cost += w.cost()
 	}
 	s.forgetLocked(forget)
-	return len(s.mu.parts)
+	return s.mu.cost
 }
 
 func (s *session) forgetLocked(forget []partKey) {
@@ -239,6 +249,7 @@ func (s *session) forgetLocked(forget []partKey) {
 	for _, key := range forget {
 		if p := s.mu.byKey[key]; p != nil {
 			p.forgotten = true
+			s.mu.cost -= p.cost()
 			delete(s.mu.byKey, key)
 		}
 	}

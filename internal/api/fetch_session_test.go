@@ -3,6 +3,8 @@ package api
 import (
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -212,5 +214,32 @@ func TestNextSessionEpoch(t *testing.T) {
 		if got := nextSessionEpoch(epoch); got != want {
 			t.Errorf("%d follows %d, expected %d", got, epoch, want)
 		}
+	}
+}
+
+// TestSessionNames: partitions of topics with names of 32 KB, which there are none of, count as what they hold.
+func TestSessionNames(t *testing.T) {
+	t.Parallel()
+	c := newSessions(1000, time.Minute)
+	parts := make([]fetchPart, 100)
+	for i := range parts {
+		parts[i].name = strings.Repeat("x", 32_000) + strconv.Itoa(i)
+	}
+	made := 0
+	for c.create(testNow, false, parts) != 0 {
+		made++
+	}
+	if made != cachedPartitionsMax/100/161 {
+		t.Errorf("%d sessions of 3.2 MB of names each", made)
+	}
+	for _, s := range c.mu.byID {
+		if left := s.update(nil, []partKey{{name: parts[0].name}, {name: "unknown"}}); left != 99*161 {
+			t.Errorf("%d are left of 100 names of 161", left)
+		}
+		left := s.update([]*cachedPart{{key: partKey{name: "short"}}, {key: partKey{name: parts[1].name}}}, nil)
+		if left != 99*161+1 || !c.resize(s, left) || c.mu.partitions != made*100*161-160 {
+			t.Errorf("%d after a short name more, %d in all", left, c.mu.partitions)
+		}
+		break
 	}
 }

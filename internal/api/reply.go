@@ -50,7 +50,8 @@ type Out struct {
 	Bytes []byte
 	// Ranges are the file ranges in order; whoever empties the Out releases them.
 	Ranges []Cut
-	size   int64 // of the ranges
+	size   int64    // of the ranges
+	freed  []func() // what gives back the room of large replies, when they have left
 }
 
 // Cut is a file range that leaves before Bytes[At].
@@ -73,7 +74,12 @@ func (o *Out) Reset() {
 	for i := range o.Ranges {
 		o.Ranges[i].Range.Release()
 	}
+	for _, free := range o.freed {
+		free()
+	}
+	clear(o.freed)
 	clear(o.Ranges)
+	o.freed = o.freed[:0]
 	o.Bytes, o.Ranges, o.size = o.Bytes[:0], o.Ranges[:0], 0
 }
 

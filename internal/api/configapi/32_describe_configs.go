@@ -54,14 +54,29 @@ func (f *family) describeConfigs(_ context.Context, a *api.API, req *api.Request
 			continue
 		}
 		rr.ErrorMessage = new(string) // as in Kafka
-		for j := range entries {
-			if len(r.ConfigNames) == 0 || slices.Contains(r.ConfigNames, entries[j].Name) {
-				rr.Configs = append(rr.Configs, describedConfig(m, r.ResourceType, &entries[j]))
-			}
-		}
+		rr.Configs = d.configs(m, r, entries)
 		resp.Resources = append(resp.Resources, rr)
 	}
 	return resp
+}
+
+// configs is the settings of a resource that are asked for. All topics that have none of their own share one list, which ten thousand of them
+// would have a copy of until the response is encoded.
+func (d *description) configs(m *kmsg.DescribeConfigsRequest, r *kmsg.DescribeConfigsRequestResource, entries []setting.Entry) []kmsg.DescribeConfigsResponseResourceConfig {
+	shared := len(r.ConfigNames) == 0 && int8(r.ResourceType) == meta.ResourceTopic && len(d.image.Config(meta.TopicResource(r.ResourceName))) == 0
+	if shared && d.plain != nil {
+		return d.plain
+	}
+	var configs []kmsg.DescribeConfigsResponseResourceConfig
+	for i := range entries {
+		if len(r.ConfigNames) == 0 || slices.Contains(r.ConfigNames, entries[i].Name) {
+			configs = append(configs, describedConfig(m, r.ResourceType, &entries[i]))
+		}
+	}
+	if shared {
+		d.plain = configs
+	}
+	return configs
 }
 
 // describedNamesMax is how many groups and client metrics subscriptions one request may describe. Topics and brokers are bounded by
@@ -75,6 +90,8 @@ type description struct {
 	seen   map[meta.Resource]bool
 	names  int // of groups and client metrics subscriptions
 	own    []setting.Entry
+	topic  []setting.Entry                              // of topics that have no settings of their own
+	plain  []kmsg.DescribeConfigsResponseResourceConfig // what is said of these
 }
 
 // resource lists the settings of a resource.
@@ -91,7 +108,14 @@ func (d *description) resource(r meta.Resource) ([]setting.Entry, error) {
 		if d.image.Topic(r.Name) == nil {
 			return nil, api.Refuse(kerr.UnknownTopicOrPartition, "topic %s does not exist", r.Name)
 		}
-		return d.family.topicEntries(d.image, d.image.Config(r)), nil
+		overrides := d.image.Config(r)
+		if len(overrides) > 0 {
+			return d.family.topicEntries(d.image, overrides), nil
+		}
+		if d.topic == nil {
+			d.topic = d.family.topicEntries(d.image, nil)
+		}
+		return d.topic, nil
 	case meta.ResourceBroker:
 		if r.Name == "" {
 			return d.family.clusterEntries(d.image), nil
