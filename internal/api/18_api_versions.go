@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -39,8 +40,14 @@ func (a *API) apiVersions(_ context.Context, req *Request, m *kmsg.ApiVersionsRe
 	case m.Version >= 5 && !a.isMeant(m):
 		return a.refuseVersions(req, kerr.RebootstrapRequired)
 	}
-	req.Conn.Software, req.Conn.SoftwareVersion = m.ClientSoftwareName, m.ClientSoftwareVersion
+	req.Conn.Software, req.Conn.SoftwareVersion = kept(m.ClientSoftwareName), kept(m.ClientSoftwareVersion)
 	return resp
+}
+
+// kept is the part of a client's name that is kept for as long as its connection lasts: 32 KiB would be what a hundred connections take.
+func kept(name string) string {
+	const most = 100
+	return strings.Clone(name[:min(len(name), most)])
 }
 
 // refuseVersions is an answer that has an error and nothing else.

@@ -61,7 +61,11 @@ func sentence(err error) string {
 	if code(err) == kerr.UnknownServerError.Code {
 		return kerr.UnknownServerError.Description
 	}
-	return strings.TrimSuffix(err.Error(), ": "+kerr.ErrorForCode(code(err)).Error()) // the code travels beside it
+	text := strings.TrimSuffix(err.Error(), ": "+kerr.ErrorForCode(code(err)).Error()) // the code travels beside it
+	if len(text) > sentenceMax {
+		text = strings.ToValidUTF8(text[:sentenceMax], "") + "..."
+	}
+	return text
 }
 
 // closed returns what a client is told for err of a partition that was found before. Where the partition was closed since, because its
@@ -81,6 +85,10 @@ func (a *API) closed(p *partition.Partition, byID bool, err error) error {
 	}
 	return refuse(kerr.UnknownTopicOrPartition, "topic %s was deleted", id.Topic)
 }
+
+// sentenceMax is the longest text for a client, in bytes. Errors quote what clients sent, which may have 32 KiB, more than that when it is quoted;
+// and a string of more cannot be encoded in versions that are not flexible: the response would be broken.
+const sentenceMax = 2000
 
 // fault is code for an error that may say something about the broker: what has no code of its own is logged, since the
 // client's UNKNOWN_SERVER_ERROR says nothing.

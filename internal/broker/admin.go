@@ -20,7 +20,7 @@ func (b *Broker) CreateTopics(ctx context.Context, topics []meta.NewTopic, valid
 		named[i] = t
 	}
 	return controller.Execute(ctx, b.control, meta.CreateTopics{
-		Topics: named, ValidateOnly: validateOnly, Schema: b.opts.Schema,
+		Topics: named, ValidateOnly: validateOnly, Schema: b.opts.Schema, PartitionsMax: b.opts.PartitionsMax,
 		DefaultPartitions: b.opts.DefaultPartitions, DefaultReplicationFactor: b.defaultReplicationFactor(),
 	})
 }
@@ -38,7 +38,9 @@ func (b *Broker) DeleteTopics(ctx context.Context, topics []meta.TopicRef) ([]me
 
 // CreatePartitions grows topics; see CreateTopics for results.
 func (b *Broker) CreatePartitions(ctx context.Context, topics []meta.MorePartitions, validateOnly bool) ([]meta.TopicResult, error) {
-	return controller.Execute(ctx, b.control, meta.CreatePartitions{Topics: topics, ValidateOnly: validateOnly})
+	return controller.Execute(ctx, b.control, meta.CreatePartitions{
+		Topics: topics, ValidateOnly: validateOnly, PartitionsMax: b.opts.PartitionsMax,
+	})
 }
 
 // AlterConfigs changes single configs (IncrementalAlterConfigs); each Err is nil or a *meta.RefusalError.

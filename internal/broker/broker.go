@@ -36,6 +36,7 @@ type Options struct {
 	ClusterID string
 
 	DefaultPartitions        int32 // num.partitions; 0: 1
+	PartitionsMax            int   // how many partitions there is memory for; 0: any number. It bounds what is created
 	DefaultReplicationFactor int16 // default.replication.factor; 0: 1
 
 	// Schema checks configs of resources that are no topics and knows which keys are lists; nil: Topic.Validate for topics,

@@ -27,8 +27,9 @@ import (
 //	v1 throttle first, v3 flexible, v4 states (KIP-518), v5 types (KIP-848)
 
 func (f *family) listGroups(ctx context.Context, a *api.API, req *api.Request, m *kmsg.ListGroupsRequest) kmsg.Response {
+	states, types := group.FilterOf(m.StatesFilter), group.FilterOf(m.TypesFilter)
 	calls := f.groups.AskAll(func() group.Input {
-		return group.List{Caller: f.caller(req), States: m.StatesFilter, Types: m.TypesFilter}
+		return group.List{Caller: f.caller(req), States: states, Types: types}
 	})
 	resp := kmsg.NewPtrListGroupsResponse()
 	asked := a.Asked(req)

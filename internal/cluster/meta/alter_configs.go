@@ -209,29 +209,44 @@ func apply(configs map[string]string, r Resource, c ConfigChange, schema ConfigS
 		if !set {
 			now = def
 		}
-		configs[c.Name] = edited(now, c.Op, *c.Value)
+		next := edited(now, c.Op, *c.Value)
+		if len(next) > configValueMax {
+			return refuse(kerr.InvalidConfig, "The list %s would have %d bytes, and a config value has at most %d.", c.Name, len(next), configValueMax)
+		}
+		configs[c.Name] = next
 	default:
 		return refuse(kerr.InvalidRequest, "Unknown operation %d on config key '%s'.", c.Op, c.Name)
 	}
 	return nil
 }
 
-// edited adds the elements of value to the list now, or takes them away.
+// configValueMax is the longest value of a config, in bytes: what a request can set at once. Without it, a list that is appended to would grow
+// without end, and could not be described to clients whose versions have lengths of 16 bits.
+const configValueMax = 1<<15 - 1
+
+// edited adds the elements of value to the list now, or takes them away. It takes time linear in both: a value has up to 16,000 elements.
 func edited(now string, op ConfigOp, value string) string {
 	var list []string
+	have := make(map[string]int)
 	for element := range strings.SplitSeq(now, ",") {
 		if element != "" {
 			list = append(list, element)
+			have[element]++
 		}
 	}
+	gone := make(map[string]int) // how many of an element go, the first ones
 	for element := range strings.SplitSeq(value, ",") {
-		at := slices.Index(list, element)
 		switch {
-		case op == OpAppend && at < 0:
+		case op == OpAppend && have[element] == 0:
 			list = append(list, element)
-		case op == OpSubtract && at >= 0:
-			list = slices.Delete(list, at, at+1)
+			have[element]++
+		case op == OpSubtract && have[element] > gone[element]:
+			gone[element]++
 		}
 	}
+	list = slices.DeleteFunc(list, func(element string) bool {
+		gone[element]--
+		return gone[element] >= 0
+	})
 	return strings.Join(list, ",")
 }

@@ -38,6 +38,33 @@ func tooMany(records []Record) error {
 		MaxRecords, len(records))
 }
 
+// partitionRoom is how many partitions a command may create. A request of fifty bytes makes twenty thousand, each of which takes a kilobyte of
+// memory for as long as it is there.
+type partitionRoom struct {
+	most int // of the cluster; 0: any number
+	have int
+}
+
+func (s *State) partitionRoom(most int) *partitionRoom {
+	r := &partitionRoom{most: most}
+	if most > 0 {
+		for _, t := range s.Image().Topics {
+			r.have += len(t.Partitions)
+		}
+	}
+	return r
+}
+
+// take counts n partitions more, or refuses them.
+func (r *partitionRoom) take(n int) error {
+	if r.most > 0 && r.have+n > r.most {
+		return refuse(kerr.PolicyViolation, "there are %d partitions, with %d more they would be above %d, which memory is for: delete topics or add memory",
+			r.have, n, r.most)
+	}
+	r.have += n
+	return nil
+}
+
 // RefusalError is a protocol error with its reason. errors.As finds the code, Error is what the client is told.
 type RefusalError struct {
 	Code   *kerr.Error

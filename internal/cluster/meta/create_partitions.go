@@ -16,14 +16,16 @@ type MorePartitions struct {
 // CreatePartitions grows topics; each succeeds or fails by itself (Kafka's ReplicationControlManager.createPartitions). Internal topics are not
 // grown: most groups and their offsets would not be found again.
 type CreatePartitions struct {
-	Topics       []MorePartitions
-	ValidateOnly bool
+	Topics        []MorePartitions
+	ValidateOnly  bool
+	PartitionsMax int // of the cluster; 0: any number
 }
 
 func (c CreatePartitions) decide(s *State) ([]Record, []TopicResult, error) {
 	var records []Record
 	results := make([]TopicResult, 0, len(c.Topics))
 	twice := repeated(c.Topics, func(m MorePartitions) string { return m.Topic })
+	room := s.partitionRoom(c.PartitionsMax)
 	for _, m := range c.Topics {
 		result := TopicResult{Name: m.Topic}
 		var recs []Record
@@ -31,6 +33,11 @@ func (c CreatePartitions) decide(s *State) ([]Record, []TopicResult, error) {
 			result.Err = errDuplicate
 		} else {
 			recs, result.Err = s.grow(m)
+		}
+		if result.Err == nil {
+			if result.Err = room.take(len(recs)); result.Err != nil {
+				recs = nil
+			}
 		}
 		results = append(results, result)
 		records = append(records, recs...)

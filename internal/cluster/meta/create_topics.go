@@ -32,6 +32,7 @@ type CreateTopics struct {
 	Topics       []NewTopic
 	ValidateOnly bool
 
+	PartitionsMax            int   // of the cluster; 0: any number. Internal topics are made all the same
 	DefaultPartitions        int32 // num.partitions
 	DefaultReplicationFactor int16 // default.replication.factor
 	Schema                   ConfigSchema
@@ -42,12 +43,18 @@ func (c CreateTopics) decide(s *State) ([]Record, []TopicResult, error) {
 	results := make([]TopicResult, 0, len(c.Topics))
 	taken := map[string]string{} // unified name -> name, of this request
 	twice := repeated(c.Topics, func(t NewTopic) string { return t.Name })
+	room := s.partitionRoom(c.PartitionsMax)
 	for _, t := range c.Topics {
 		if twice[t.Name] {
 			results = append(results, TopicResult{Name: t.Name, Err: errDuplicate})
 			continue
 		}
 		result, recs := c.decideOne(s, t, taken)
+		if result.Err == nil && !topic.IsInternal(t.Name) { // groups must work, however many topics there are
+			if err := room.take(int(result.Partitions)); err != nil {
+				result, recs = TopicResult{Name: t.Name, Err: err}, nil
+			}
+		}
 		results = append(results, result)
 		records = append(records, recs...)
 		if err := tooMany(records); err != nil {

@@ -131,7 +131,7 @@ type DeleteResult struct{ Err error }
 // List is ListGroups: the groups in these states and of these types, in any case of letters; none: all.
 type List struct {
 	Caller
-	States, Types []string
+	States, Types Filter
 }
 
 // ListResult are groups, by name. Err is set by the shell alone, of a machine that is not there yet.

@@ -8,7 +8,7 @@ func (m *Machine) list(in List) {
 	listed := []Listed{}
 	for _, g := range m.sorted() {
 		l := g.listed()
-		if asked(in.States, l.State) && asked(in.Types, l.Type) {
+		if in.States.has(l.State) && in.Types.has(l.Type) {
 			listed = append(listed, l)
 		}
 	}
@@ -27,12 +27,20 @@ func (g *group) listed() Listed {
 	return l
 }
 
-// asked reports whether word is among words, in any case of letters; none: all are.
-func asked(words []string, word string) bool {
-	for _, w := range words {
-		if strings.EqualFold(strings.TrimSpace(w), word) {
-			return true
-		}
+// Filter is a set of words in small letters; nil has all.
+type Filter map[string]bool
+
+// FilterOf is the filter of words in any case of letters, with space around them; none: it has all. A request may have 200,000 words, and each
+// group is compared: so it is made once for all shards.
+func FilterOf(words []string) Filter {
+	if len(words) == 0 {
+		return nil
 	}
-	return len(words) == 0
+	f := make(Filter)
+	for _, w := range words {
+		f[strings.ToLower(strings.TrimSpace(w))] = true
+	}
+	return f
 }
+
+func (f Filter) has(word string) bool { return f == nil || f[strings.ToLower(word)] }

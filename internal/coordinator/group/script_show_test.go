@@ -178,6 +178,8 @@ func setField(t *testing.T, v reflect.Value, arg datadriven.CmdArg) {
 			}
 		}
 		v.Set(reflect.ValueOf(list))
+	case v.Type() == reflect.TypeFor[Filter]():
+		v.Set(reflect.ValueOf(FilterOf(strings.Split(text, ","))))
 	default:
 		t.Fatalf("field %q of type %s is not set by an argument", arg.Key, v.Type())
 	}
