@@ -185,6 +185,9 @@ func (a *API) beginOne(ctx context.Context, s *stage, req *Request) (Reply, erro
 	if growing[req.Key] {
 		return a.answer(ctx, h, req)
 	}
+	if size := createdReply(req); size > 0 {
+		return a.answerOnce(ctx, h, req, size)
+	}
 	if len(req.Body) > largeBody {
 		defer enter(a.large)()
 	}

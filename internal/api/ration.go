@@ -75,6 +75,35 @@ func (a *API) answer(ctx context.Context, h *Handler, req *Request) (Reply, erro
 	return encoded{bytes: b, free: sync.OnceFunc(func() { r.give(size) })}, nil
 }
 
+// answerOnce is answer for a request that changes something, so that it cannot be answered twice: room for size bytes is taken before.
+func (a *API) answerOnce(ctx context.Context, h *Handler, req *Request, size int) (Reply, error) {
+	r := a.ration
+	if err := r.wait(ctx, size); err != nil {
+		return nil, err
+	}
+	if len(req.Body) > largeBody {
+		defer enter(a.large)()
+	}
+	m, err := wire.Decode(req.Header, req.Body)
+	if err != nil {
+		r.give(size)
+		return nil, err
+	}
+	b := wire.AppendResponse(nil, req.Header, h.answer(ctx, a, req, m))
+	r.grow(len(b) - size)
+	return encoded{bytes: b, free: sync.OnceFunc(func() { r.give(len(b)) })}, nil
+}
+
+// createdReply is about how many bytes the reply to a CreateTopics has, from v5 on with the settings of each topic: of as many topics as its body
+// has room for. It is 0 for a small one.
+func createdReply(req *Request) int {
+	const topic, settings = 8, 4 << 10
+	if size := min(len(req.Body)/topic, createdConfigsMax) * settings; req.Key == kmsg.CreateTopics && req.Version >= 5 && size > freeReply {
+		return size
+	}
+	return 0
+}
+
 // build makes the bytes of a reply.
 func (a *API) build(ctx context.Context, h *Handler, req *Request) ([]byte, error) {
 	waited := len(req.Body) > modestBody

@@ -78,3 +78,24 @@ func TestPatternMemory(t *testing.T) {
 	t.Logf("the cgroup had %d MiB at most", g.peak(t)>>20)
 	b.serves(t)
 }
+
+// TestPatternOfManyTopics: a pattern that matches more topics than a record of the group's log can hold is refused by name.
+func TestPatternOfManyTopics(t *testing.T) {
+	t.Parallel()
+	b := start(t, t.TempDir(), "--set", "offsets.topic.num.partitions=1", "--log-level", "error")
+	b.manyTopics(t, 9000, 1, strings.Repeat("x", 120))
+	c := b.dial(t)
+	find := kmsg.NewPtrFindCoordinatorRequest()
+	find.CoordinatorKey = "g"
+	if codes := codesOf(c.ask(find)); codes != "" {
+		t.Fatal(codes)
+	}
+	resp := c.ask(subscribe("g", ".*")).(*kmsg.ConsumerGroupHeartbeatResponse)
+	if err := kerr.ErrorForCode(resp.ErrorCode); err != kerr.InvalidRegularExpression || !strings.Contains(*resp.ErrorMessage, "matches 9001 topics") {
+		t.Errorf("%v: %v", err, resp.ErrorMessage)
+	}
+	resp = c.ask(subscribe("g", "t0[0-2].*")).(*kmsg.ConsumerGroupHeartbeatResponse)
+	if resp.ErrorCode != 0 || len(resp.Assignment.Topics) != 3000 {
+		t.Errorf("3,000 topics: %v, assigned %+v", kerr.ErrorForCode(resp.ErrorCode), resp.Assignment)
+	}
+}

@@ -2,13 +2,14 @@ package hostile
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// manyTopics makes n topics of parts partitions.
-func (b *broker) manyTopics(t *testing.T, n, parts int) (names []string) {
+// manyTopics makes n topics of parts partitions, whose names begin with t and a number of five digits.
+func (b *broker) manyTopics(t *testing.T, n, parts int, suffix ...string) (names []string) {
 	t.Helper()
 	c := b.dial(t)
 	for len(names) < n {
@@ -16,7 +17,7 @@ func (b *broker) manyTopics(t *testing.T, n, parts int) (names []string) {
 		m.TimeoutMillis = 60_000
 		for range min(1000, n-len(names)) {
 			rt := kmsg.NewCreateTopicsRequestTopic()
-			rt.Topic, rt.NumPartitions, rt.ReplicationFactor = fmt.Sprintf("t%05d", len(names)), int32(parts), 1
+			rt.Topic, rt.NumPartitions, rt.ReplicationFactor = fmt.Sprintf("t%05d", len(names))+strings.Join(suffix, ""), int32(parts), 1
 			names = append(names, rt.Topic)
 			m.Topics = append(m.Topics, rt)
 		}
@@ -37,15 +38,23 @@ func dearReplies(names []string) map[string]kmsg.Request {
 		r.ResourceType, r.ResourceName = kmsg.ConfigResourceTypeTopic, name
 		configs.Resources = append(configs.Resources, r)
 	}
+	create := kmsg.NewPtrCreateTopicsRequest()
+	create.ValidateOnly = true
+	for i := range 1000 {
+		rt := kmsg.NewCreateTopicsRequestTopic()
+		rt.Topic, rt.NumPartitions, rt.ReplicationFactor = fmt.Sprint("new", i), 1, 1
+		create.Topics = append(create.Topics, rt)
+	}
 	return map[string]kmsg.Request{
-		"Metadata of all topics": metadata, "DescribeConfigs of all topics": at(4, configs), "DescribeLogDirs": at(4, kmsg.NewPtrDescribeLogDirsRequest()),
+		"CreateTopics that validates": at(5, create),
+		"Metadata of all topics":            metadata, "DescribeConfigs of all topics": at(4, configs), "DescribeLogDirs": at(4, kmsg.NewPtrDescribeLogDirsRequest()),
 	}
 }
 
 // TestUnreadReplies: 1,000 connections ask for large replies, again and again, and take none. What others ask for is answered meanwhile.
 func TestUnreadReplies(t *testing.T) {
 	t.Parallel()
-	for _, what := range []string{"Metadata of all topics", "DescribeConfigs of all topics", "DescribeLogDirs"} {
+	for _, what := range []string{"Metadata of all topics", "DescribeConfigs of all topics", "DescribeLogDirs", "CreateTopics that validates"} {
 		t.Run(what, func(t *testing.T) {
 			g := confine(t, 512<<20)
 			b := g.start(t, t.TempDir(), "--log-level", "error")

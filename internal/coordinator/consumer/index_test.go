@@ -259,4 +259,36 @@ func TestStoredPatterns(t *testing.T) {
 	}
 }
 
+// TestTooManyMatches: a pattern that matches more topics than a record can hold is refused; a group whose pattern comes to match so many keeps the
+// topics that it has.
+func TestTooManyMatches(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.index.recordMax = 2000
+	w.show(topicRecords("a", 1, 1, 1)...)
+	g := w.group("g", "/a.*")
+	for i := range 10 {
+		w.show(topicRecords("a"+strings.Repeat("x", 200)+fmt.Sprint(i), 10+i, 1, 1)...)
+	}
+	beat := func(in Heartbeat) error {
+		in.ID, in.Epoch, in.RebalanceTimeout = "m0", g.Member("m0").Epoch, -1
+		ch := g.Change(time.UnixMilli(1), 0)
+		_, _, err := ch.Heartbeat(in)
+		return err
+	}
+	w.change(g, func(ch *Change) error {
+		_, _, err := ch.Heartbeat(Heartbeat{ID: "m0", Epoch: g.Member("m0").Epoch, RebalanceTimeout: -1})
+		return err
+	})
+	if !g.Subscribes("a") || g.Subscribes("a"+strings.Repeat("x", 200)+"1") {
+		t.Error("the group does not keep what it had")
+	}
+	if err := beat(Heartbeat{Regex: new("a+x.*")}); !errors.Is(err, kerr.InvalidRegularExpression) || !strings.Contains(err.Error(), "matches 10 topics") {
+		t.Errorf("too many topics: %v", err)
+	}
+	if err := beat(Heartbeat{Regex: new("a+x.*[12]")}); err != nil {
+		t.Errorf("two topics: %v", err)
+	}
+}
+
 func topicID(n int) topic.ID { return topic.ID{14: byte(n >> 8), 15: byte(n)} }

@@ -84,6 +84,12 @@ func (ch *Change) resolve() (changed bool) {
 			continue
 		}
 		names, _ := ch.x.match(pattern) // one that is refused (a record of another coordinator has it) matches none
+		if ch.tooMany(pattern, names) != nil {
+			names = nil
+			if r != nil {
+				names = r.topics // topics came until they were too many: the group keeps what it has
+			}
+		}
 		ch.resolved[pattern] = names
 		if r == nil || !r.resolved || !slices.Equal(r.topics, names) {
 			changed = true
@@ -93,6 +99,20 @@ func (ch *Change) resolve() (changed bool) {
 		}
 	}
 	return changed
+}
+
+// tooMany says why a record cannot hold what a pattern matches.
+func (ch *Change) tooMany(pattern string, names []string) error {
+	const counted = 4 // bytes of a length, or more
+	size := len(ch.g.ID) + len(pattern) + 64
+	for _, name := range names {
+		size += counted + len(name)
+	}
+	if ch.x.recordMax <= 0 || size <= ch.x.recordMax {
+		return nil
+	}
+	return fmt.Errorf("the regular expression matches %d topics, whose names are a record of %d bytes, and %d are allowed: give one that matches fewer: %w",
+		len(names), size, ch.x.recordMax, kerr.InvalidRegularExpression)
 }
 
 // version is that of the metadata.

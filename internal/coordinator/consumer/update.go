@@ -26,7 +26,11 @@ func (ch *Change) update(base *Member) (resubscribe bool, err error) {
 	}
 	rematch := !equalText(base.Info.Regex, next.Info.Regex)
 	if rematch && next.Info.Regex != nil {
-		if _, err := ch.x.match(*next.Info.Regex); err != nil {
+		names, err := ch.x.match(*next.Info.Regex)
+		if err == nil {
+			err = ch.tooMany(*next.Info.Regex, names)
+		}
+		if err != nil {
 			return false, err
 		}
 	}
