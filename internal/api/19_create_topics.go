@@ -24,7 +24,8 @@ import (
 //
 // Per topic: INVALID_REQUEST (named twice, or a contradiction), INVALID_TOPIC_EXCEPTION (a bad name, or one that metrics could not tell
 // from another's), TOPIC_ALREADY_EXISTS, INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT,
-// INVALID_CONFIG, POLICY_VIOLATION (more partitions than one request may create), REQUEST_TIMED_OUT.
+// INVALID_CONFIG, POLICY_VIOLATION (more partitions than one request may create, or than
+// memory is for), REQUEST_TIMED_OUT.
 //
 // **Differences from Apache Kafka**
 //

@@ -18,7 +18,8 @@ import (
 // nothing done.
 //
 // Per topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS (not more than there are), INVALID_REPLICA_ASSIGNMENT,
-// INVALID_REPLICATION_FACTOR, INVALID_REQUEST (named twice), INVALID_TOPIC_EXCEPTION (internal), POLICY_VIOLATION (too many), REQUEST_TIMED_OUT.
+// INVALID_REPLICATION_FACTOR, INVALID_REQUEST (named twice), INVALID_TOPIC_EXCEPTION (internal), POLICY_VIOLATION (more than one request may create,
+// or than memory is for), REQUEST_TIMED_OUT.
 //
 // **Differences from Apache Kafka**
 //

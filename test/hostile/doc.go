@@ -6,5 +6,5 @@
 // (a small file system) is skipped without it.
 //
 // Reading order: broker_test.go and wire_test.go (what the attacks use), frames_test.go, names_test.go, records_test.go, memory_test.go,
-// descriptors_test.go, full_test.go, damage_test.go, refused_test.go.
+// cgroup_test.go, patterns_test.go, replies_test.go and growth_test.go (small requests that cost much), descriptors_test.go, full_test.go, damage_test.go, refused_test.go.
 package hostile

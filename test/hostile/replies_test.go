@@ -47,7 +47,7 @@ func dearReplies(names []string) map[string]kmsg.Request {
 	}
 	return map[string]kmsg.Request{
 		"CreateTopics that validates": at(5, create),
-		"Metadata of all topics":            metadata, "DescribeConfigs of all topics": at(4, configs), "DescribeLogDirs": at(4, kmsg.NewPtrDescribeLogDirsRequest()),
+		"Metadata of all topics":      metadata, "DescribeConfigs of all topics": at(4, configs), "DescribeLogDirs": at(4, kmsg.NewPtrDescribeLogDirsRequest()),
 	}
 }
 
