@@ -11,7 +11,7 @@ import (
 	"github.com/ottla-io/ottla/internal/coordinator/group"
 )
 
-// TestGroupOptions: every setting of groups reaches the machine. Each has a default above zero but for the two named.
+// TestGroupOptions: every setting of groups reaches the machine. Each has a default above zero but for those named.
 func TestGroupOptions(t *testing.T) {
 	t.Parallel()
 	c, err := config.Load(config.Input{})
@@ -19,7 +19,7 @@ func TestGroupOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &Server{config: c}
-	zero := map[string]bool{"RecordMax": true, "MinAssignmentInterval": true} // the coordinator finds the first; the second's default is 0
+	zero := map[string]bool{"RecordMax": true, "Match": true, "MinAssignmentInterval": true} // the coordinator has the first two; the third's default is 0
 	check := func(v reflect.Value) {
 		for field, value := range v.Fields() {
 			if value.Kind() != reflect.Struct && value.IsZero() != zero[field.Name] {

@@ -23,7 +23,7 @@ const Topic = topic.ConsumerOffsets
 // Options say what a coordinator stands on.
 type Options struct {
 	Node  Node
-	Group group.Options // RecordMax is the coordinator's to find
+	Group group.Options // RecordMax and Match are the coordinator's
 	Log   *slog.Logger
 	Now   func() time.Time
 	// Changes has a token after each change of the metadata.

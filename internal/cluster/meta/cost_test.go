@@ -61,7 +61,7 @@ func TestLongLists(t *testing.T) {
 // listSchema takes every key for a list.
 type listSchema struct{}
 
-func (listSchema) Validate(Resource, map[string]string) error { return nil }
+func (listSchema) Validate(Resource, map[string]string, []string) error { return nil }
 
 func (listSchema) List(Resource, string) (def string, ok bool) { return "", true }
 
