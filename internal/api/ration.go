@@ -97,7 +97,7 @@ func (a *API) answerOnce(ctx context.Context, h *Handler, req *Request, size int
 // createdReply is about how many bytes the reply to a CreateTopics has, from v5 on with the settings of each topic: of as many topics as its body
 // has room for. It is 0 for a small one.
 func createdReply(req *Request) int {
-	const topic, settings = 8, 4 << 10
+	const topic, settings = 8, 2 << 10
 	if size := min(len(req.Body)/topic, createdConfigsMax) * settings; req.Key == kmsg.CreateTopics && req.Version >= 5 && size > freeReply {
 		return size
 	}
