@@ -15,6 +15,7 @@ import (
 	"github.com/ottla-io/ottla/internal/partition"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
 	"github.com/ottla-io/ottla/internal/protocol/wire"
+	"github.com/ottla-io/ottla/internal/ration"
 )
 
 // Options say what the handlers stand on, and the settings that are theirs.
@@ -47,9 +48,9 @@ type API struct {
 	log      *slog.Logger
 	sessions *sessions
 	handlers [handlerSlots]Handler
-	large    chan struct{} // a place for each large body that is answered
-	ration   *ration       // the memory of large replies
-	reported atomic.Int64  // the second in which a storage error was last logged
+	large    chan struct{}  // a place for each large body that is answered
+	ration   *ration.Ration // the memory of large replies
+	reported atomic.Int64   // the second in which a storage error was last logged
 	draining atomic.Bool
 	often    auditRate
 
@@ -87,7 +88,7 @@ func New(opts Options) *API {
 		sessions: newSessions(opts.FetchSessions, opts.SessionIdle),
 		handlers: handlers(),
 		large:    make(chan struct{}, largeMax),
-		ration:   newRation(repliesMax),
+		ration:   ration.New(repliesMax),
 	}
 	for _, family := range opts.Handlers {
 		for key, h := range family {
@@ -182,14 +183,11 @@ func (a *API) beginOne(ctx context.Context, s *stage, req *Request) (Reply, erro
 	if row, _ := wire.Lookup(req.Key); req.Key == kmsg.ApiVersions && !row.Serves(req.Version) {
 		return ready(req, a.versions(req.Version)), nil
 	}
-	if growing[req.Key] {
-		return a.answer(ctx, h, req)
-	}
-	if size := createdReply(req); size > 0 {
-		return a.answerOnce(ctx, h, req, size)
+	if size := ration.CreatedReply(req.Key, req.Version, len(req.Body), createdConfigsMax); size > 0 || ration.Grows(req.Key) {
+		return a.rationed(ctx, h, req, size)
 	}
 	if len(req.Body) > largeBody {
-		defer enter(a.large)()
+		defer ration.Enter(a.large)()
 	}
 	if h.ordered {
 		return h.begin(a, s, req)

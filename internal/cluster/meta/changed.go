@@ -1,6 +1,10 @@
 package meta
 
-import "iter"
+import (
+	"iter"
+
+	"github.com/ottla-io/ottla/internal/protocol/topic"
+)
 
 // ChangedTopics yields the names of topics that differ between two images' lists, ascending; true: the topic is in one of them only. It
 // compares pointers, since images share what did not change.
@@ -26,4 +30,16 @@ func ChangedTopics(before, after []*Topic) iter.Seq2[string, bool] {
 			}
 		}
 	}
+}
+
+// PartitionsOf returns how many partitions the topic has that is named, or, without a name, has the id; 0 if there is none.
+func (i *Image) PartitionsOf(name *string, id topic.ID) int {
+	t := i.TopicByID(id)
+	if name != nil {
+		t = i.Topic(*name)
+	}
+	if t == nil {
+		return 0
+	}
+	return len(t.Partitions)
 }
