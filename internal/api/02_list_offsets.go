@@ -27,6 +27,8 @@ import (
 //
 // **Differences from Apache Kafka**
 //
+// A batch that cannot be decompressed is passed over by a search: no client gets a record of it (Kafka: UNKNOWN_SERVER_ERROR). The
+// largest timestamp is that of a record which a consumer can fetch; Kafka answers none if a batch that compaction emptied has it.
 // v0 answers a time with the first record at or after it and the log's start; Kafka listed starts of segments by the age of their files,
 // and since 4.0 closes the connection. An unknown isolation level is read_uncommitted; Kafka answers UNKNOWN_SERVER_ERROR.
 //

@@ -98,7 +98,7 @@ type Broker struct {
 	closing atomic.Bool
 	// checkpoints orders those who write them, and has the partitions that the files on disk may name.
 	checkpoints checkpointed
-	inflating   chan struct{} // see partition.Options
+	inflating   *partition.Inflating
 	pinned      chan struct{} // unsynced files hold too many descriptors
 	recovering  atomic.Int64
 

@@ -219,6 +219,6 @@ func (b *Broker) TopicOptions(name string) partition.Options {
 // topicOptionsIn are a topic's effective settings in image.
 func (b *Broker) topicOptionsIn(image *meta.Image, name string) partition.Options {
 	opts := b.opts.Topic.Resolve(image.Config(meta.TopicResource(name)))
-	opts.Inflating = b.inflating
+	opts.Inflating, opts.Log.Inflate = b.inflating, b.inflating.Enter
 	return opts
 }

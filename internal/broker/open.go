@@ -11,6 +11,7 @@ import (
 	"runtime"
 
 	"github.com/ottla-io/ottla/internal/cluster/controller"
+	"github.com/ottla-io/ottla/internal/partition"
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
 	"github.com/ottla-io/ottla/internal/storage/journal"
@@ -22,7 +23,7 @@ import (
 func Open(ctx context.Context, opts Options) (*Broker, error) {
 	opts = opts.withDefaults()
 	b := &Broker{opts: opts, log: opts.Log, deleter: newDeleter(), pinned: make(chan struct{}, 1)}
-	b.inflating = make(chan struct{}, min(max(runtime.GOMAXPROCS(0), 2), inflatingMax))
+	b.inflating = partition.NewInflating(min(max(runtime.GOMAXPROCS(0), 2), inflatingMax))
 	if cache, ok := opts.FS.(descriptors); ok {
 		cache.Forgettable(b.forgettable)
 		cache.OnPinned(b.onPinned)
@@ -58,7 +59,7 @@ func (b *Broker) onPinned() {
 	}
 }
 
-// inflatingMax is how many batches are decompressed at a time at most: each may take some 50 MiB.
+// inflatingMax is how many batches are decompressed at a time at most: each takes some 10 MiB, and one may take 128 MiB.
 const inflatingMax = 8
 
 // forgettable says of a file that its unsynced writes need not hold a descriptor: an index, which is made again from its segment's

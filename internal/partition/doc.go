@@ -27,7 +27,7 @@
 // which are stored under p.mu, and the log's own published state. Watchers have a lock of their own, the last in the
 // order. No goroutine and no timer: the broker's syncer calls Sync, its timers call Maintain.
 //
-// Files in reading order: partition.go (the type, its marks), produce.go (what is offered), validate.go and
-// append.go (judging and writing), sync.go, await.go, watch.go (committing), read.go, lookup.go (answers), open.go,
+// Files in reading order: partition.go (the type, its marks), produce.go (what is offered), validate.go,
+// inflate.go and append.go (judging and writing), sync.go, await.go, watch.go (committing), read.go, lookup.go (answers), open.go,
 // metadata.go, snapshot.go (opening), maintain.go, compact.go, close.go.
 package partition

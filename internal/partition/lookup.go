@@ -27,7 +27,6 @@ func (p *Partition) FindTimestamp(ts int64, iso Isolation) (log.TimestampOffset,
 	if err := p.refusal(); err != nil {
 		return log.TimestampOffset{}, false, err
 	}
-	defer p.opts.Load().inflate()()
 	found, ok, err := p.log.FindTimestamp(ts, p.Offsets().limit(iso))
 	if err != nil {
 		return log.TimestampOffset{}, false, p.readFailed(err)
@@ -40,7 +39,6 @@ func (p *Partition) MaxTimestamp(iso Isolation) (log.TimestampOffset, bool, erro
 	if err := p.refusal(); err != nil {
 		return log.TimestampOffset{}, false, err
 	}
-	defer p.opts.Load().inflate()()
 	found, ok, err := p.log.MaxTimestamp(p.Offsets().limit(iso))
 	if err != nil {
 		return log.TimestampOffset{}, false, p.readFailed(err)

@@ -36,11 +36,9 @@ const (
 
 // Options are a partition's settings, from its topic's configuration; they may change while it is open.
 type Options struct {
-	Log             log.Options
-	MaxMessageBytes int // max.message.bytes, checked against the whole batch
-	// Inflating has a place for each batch that is decompressed at a time, by all partitions that share it, since a small one may be
-	// large inside; nil: any number.
-	Inflating        chan struct{}
+	Log              log.Options
+	MaxMessageBytes  int           // max.message.bytes, checked against the whole batch
+	Inflating        *Inflating    // shared by the partitions of a node; nil: any number of batches are decompressed at a time
 	LogAppendTime    bool          // message.timestamp.type=LogAppendTime
 	TimestampBefore  time.Duration // message.timestamp.before.max.ms; the largest Duration: no limit
 	TimestampAfter   time.Duration // message.timestamp.after.max.ms; the largest Duration: no limit

@@ -81,11 +81,15 @@ func outOfRange(offset batch.Offset, marks Offsets) error {
 	return fmt.Errorf("offset %d is outside of [%d, %d]: %w", offset, marks.Start, marks.End, kerr.OffsetOutOfRange)
 }
 
-// readFailed is the answer to a question that the disk did not answer. It is not final: writes and syncs, which
-// acknowledgements rest on, find out for themselves.
+// readFailed is the answer to a question that the log did not answer: CORRUPT_MESSAGE where the bytes were read and are not what
+// they should be, else KAFKA_STORAGE_ERROR. It is not final: writes and syncs, which acknowledgements rest on, find out for themselves.
 func (p *Partition) readFailed(err error) error {
 	if f := p.failure.Load(); f != nil { // it was closed, or went offline, beside the read
 		return f.err
 	}
-	return fmt.Errorf("read %s: %w: %w", p.dir, err, kerr.KafkaStorageError)
+	code := kerr.KafkaStorageError
+	if errors.Is(err, batch.ErrCorrupt) || errors.Is(err, batch.ErrTooLarge) {
+		code = kerr.CorruptMessage
+	}
+	return fmt.Errorf("read %s: %w: %w", p.dir, err, code)
 }

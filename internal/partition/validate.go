@@ -31,9 +31,9 @@ func (o *Options) validate(pr *Produce, checks batch.Checks) error {
 	if b.IsControl() {
 		checks.Keys = false
 	}
-	checks.Limit.Bytes = max(inflatedMin, 4*o.MaxMessageBytes)
+	checks.Limit.Record = max(batch.DefaultLimitRecord, o.MaxMessageBytes)
 	if b.Decompresses(&checks) {
-		defer o.inflate()()
+		defer o.Inflating.Enter(b)()
 	}
 	report, err := b.Validate(&checks)
 	if err != nil {
@@ -43,7 +43,7 @@ func (o *Options) validate(pr *Produce, checks batch.Checks) error {
 		b.SetMaxTimestamp(report.MaxTimestamp)
 	}
 	if recompress {
-		if b, err = batch.Recompress(b, o.Compression, o.CompressionLevel, checks.Limit); err != nil {
+		if b, err = o.recompress(b); err != nil {
 			return err
 		}
 	}
@@ -51,16 +51,14 @@ func (o *Options) validate(pr *Produce, checks batch.Checks) error {
 	return o.checkSize(b)
 }
 
-// inflatedMin is how large a batch may always be when it is decompressed, in bytes.
-const inflatedMin = 16 << 20
-
-// inflate waits for a place to decompress a batch at, and returns what gives it back.
-func (o *Options) inflate() (done func()) {
-	if o.Inflating == nil {
-		return func() {}
+// recompress returns b as compression.type wants it. The result may be too large for the topic although b is not.
+func (o *Options) recompress(b batch.Batch) (batch.Batch, error) {
+	re, err := batch.Recompress(b, o.Compression, o.CompressionLevel, batch.Limit{}, o.MaxMessageBytes)
+	if errors.Is(err, batch.ErrTooLarge) {
+		err = fmt.Errorf("batch of %d bytes of %v exceeds max.message.bytes=%d by the topic's compression.type=%v: %w",
+			len(b), b.Codec(), o.MaxMessageBytes, o.Compression, kerr.MessageTooLarge)
 	}
-	o.Inflating <- struct{}{}
-	return func() { <-o.Inflating }
+	return re, err
 }
 
 // onlyBatch is the one batch that records must be. A remainder that is no batch is refused too; Kafka ignores it.

@@ -72,21 +72,30 @@ func (f *Fields) attributes() uint16 {
 	return a
 }
 
+// compressAtOnce is up to how many bytes of records are compressed in one piece; more are compressed while they come.
+const compressAtOnce = 1 << 20
+
 // Builder writes one batch after another into memory it keeps; nothing is allocated for a record. The zero value is
-// ready for Reset. Reset, then Append each record, then Build.
+// ready for Reset. Reset, then Append each record, then Build. Of records that are compressed no more than compressAtOnce
+// bytes are held.
 type Builder struct {
-	fields Fields
-	plain  []byte // room for a header, then the records
-	packed []byte // the same, compressed
-	count  int32
-	last   int64 // offset delta of the last record, or -1
-	base   int64 // base timestamp
-	max    int64 // largest timestamp
-	err    error
+	fields  Fields
+	plain   []byte      // room for a header, then the records
+	packed  []byte      // the same, compressed
+	stream  *compressor // what the first records, of flushed bytes, went to; nil: they are all in plain
+	flushed int64
+	count   int32
+	last    int64 // offset delta of the last record, or -1
+	base    int64 // base timestamp
+	max     int64 // largest timestamp
+	err     error
 }
 
 // Reset begins a batch. The batch that Build returned before is no longer valid.
 func (w *Builder) Reset(f Fields) {
+	if w.stream != nil {
+		w.stream.abandon()
+	}
 	*w = Builder{
 		fields: f, plain: slices.Grow(w.plain[:0], HeaderSize)[:HeaderSize], packed: w.packed,
 		last: -1, base: f.DeleteHorizon, max: NoTimestamp,
@@ -123,7 +132,27 @@ func (w *Builder) Append(r Record) {
 	b = appendNullable(b, r.Value)
 	b = append(b, headers...)
 	w.plain = b
+	if len(b) > HeaderSize+compressAtOnce && w.fields.Codec != CodecNone {
+		w.flush()
+	}
 	w.last, w.count, w.max = delta, w.count+1, max(w.max, r.Timestamp)
+}
+
+// flush gives the compressor the records in plain.
+func (w *Builder) flush() {
+	if w.stream == nil {
+		w.packed = slices.Grow(w.packed[:0], HeaderSize)[:HeaderSize]
+		var err error
+		if w.stream, err = newCompressor(w.packed, w.fields.Codec, w.fields.Level); err != nil {
+			w.fail(err)
+			return
+		}
+	}
+	if _, err := w.stream.Write(w.plain[HeaderSize:]); err != nil {
+		w.fail(err)
+	}
+	w.flushed += int64(len(w.plain) - HeaderSize)
+	w.plain = w.plain[:HeaderSize]
 }
 
 func (w *Builder) fail(err error) {
@@ -136,7 +165,7 @@ func (w *Builder) fail(err error) {
 func (w *Builder) Count() int { return int(w.count) }
 
 // Size is the batch's size in bytes so far, before compression.
-func (w *Builder) Size() int { return len(w.plain) }
+func (w *Builder) Size() int { return len(w.plain) + int(w.flushed) }
 
 // Build compresses the records and writes the header. A batch without records is never compressed and keeps the fields'
 // offsets, timestamp and sequence: compaction leaves such batches for their producer's sake. The batch aliases the
@@ -151,9 +180,7 @@ func (w *Builder) Build() (Batch, error) {
 		f.Codec = CodecNone
 	}
 	if f.Codec != CodecNone {
-		w.packed = slices.Grow(w.packed[:0], HeaderSize)[:HeaderSize]
-		var err error
-		if w.packed, err = Compress(w.packed, f.Codec, f.Level, w.plain[HeaderSize:]); err != nil {
+		if err := w.compress(); err != nil {
 			return nil, err
 		}
 		out = w.packed
@@ -171,6 +198,21 @@ func (w *Builder) Build() (Batch, error) {
 	b := Batch(out)
 	w.putHeader(b, int32(lastDelta))
 	return b, nil
+}
+
+// compress puts the batch into packed.
+func (w *Builder) compress() (err error) {
+	if w.stream == nil {
+		w.packed = slices.Grow(w.packed[:0], HeaderSize)[:HeaderSize]
+		w.packed, err = Compress(w.packed, w.fields.Codec, w.fields.Level, w.plain[HeaderSize:])
+		return err
+	}
+	if w.flush(); w.err != nil {
+		return w.err
+	}
+	err = w.stream.Close()
+	w.packed, w.stream = w.stream.out, nil
+	return err
 }
 
 func (w *Builder) putHeader(b Batch, lastDelta int32) {

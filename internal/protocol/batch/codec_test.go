@@ -42,7 +42,7 @@ func TestLevels(t *testing.T) {
 					t.Fatal(codec, level, err)
 				}
 				packed = packed[4:]
-				if got, err := Decompress(nil, codec, packed, Limit{}); err != nil || !bytes.Equal(got, src) {
+				if got, err := decompressed(new(stream), codec, packed, Limit{}); err != nil || !bytes.Equal(got, src) {
 					t.Fatalf("%v level %d: %d of %d bytes, %v", codec, level, len(got), len(src), err)
 				}
 				if len(src) == 0 {
@@ -68,7 +68,7 @@ func TestLevelsRefused(t *testing.T) {
 		if _, err := Compress(nil, codec, 0, nil); err == nil {
 			t.Errorf("compressed with %v", codec)
 		}
-		if _, err := Decompress(nil, codec, nil, Limit{}); err == nil {
+		if _, err := decompressed(new(stream), codec, nil, Limit{}); err == nil {
 			t.Errorf("decompressed with %v", codec)
 		}
 	}
@@ -86,7 +86,7 @@ func TestSnappyFramings(t *testing.T) {
 		for name, c := range map[string]struct{ packed, want []byte }{
 			"raw": {raw, src}, "xerial": {theirs, src}, "two streams": {twice, append(bytes.Clone(src), src...)},
 		} {
-			if got, err := Decompress(nil, CodecSnappy, c.packed, Limit{}); err != nil || !bytes.Equal(got, c.want) {
+			if got, err := decompressed(new(stream), CodecSnappy, c.packed, Limit{}); err != nil || !bytes.Equal(got, c.want) {
 				t.Fatalf("%s: %d of %d bytes, %v", name, len(got), len(c.want), err)
 			}
 		}

@@ -40,12 +40,10 @@ func Compress(dst []byte, codec Codec, level int, src []byte) ([]byte, error) {
 	switch codec {
 	case CodecNone:
 		return append(dst, src...), nil
-	case CodecGzip:
-		return appendGzip(dst, level, src)
+	case CodecGzip, CodecLZ4:
+		return compressAll(dst, codec, level, src)
 	case CodecSnappy:
 		return appendXerial(dst, src), nil
-	case CodecLZ4:
-		return appendLZ4(dst, level, src)
 	case CodecZstd:
 		return appendZstd(dst, level, src), nil
 	case CodecProducer: // is no codec
@@ -65,42 +63,109 @@ func (s *sink) Write(p []byte) (int, error) {
 var (
 	gzipEncoders [gzip.BestCompression + 1]sync.Pool
 	zstdEncoders [zstd.SpeedBestCompression + 1]sync.Pool
+	zstdStreams  [zstd.SpeedBestCompression + 1]sync.Pool
 	lz4Encoders  = sync.Pool{New: func() any { return lz4.NewWriter(nil) }}
 )
 
-func appendGzip(dst []byte, level int, src []byte) ([]byte, error) {
-	pool := &gzipEncoders[max(level, 0)]
-	z, ok := pool.Get().(*gzip.Writer)
-	if !ok {
-		if level <= 0 {
-			level = gzip.DefaultCompression
-		}
-		var err error
-		if z, err = gzip.NewWriterLevel(nil, level); err != nil {
-			return dst, err
-		}
-	}
-	defer pool.Put(z)
-	out := sink(dst)
-	z.Reset(&out)
-	err := writeAll(z, src)
-	z.Reset(nil)
-	return out, err
+// encoder is a codec's stream encoder.
+type encoder interface {
+	io.WriteCloser
+	Reset(w io.Writer)
 }
 
-// appendLZ4 writes what Java's KafkaLZ4BlockOutputStream does: independent blocks of 64 KiB, no checksums but the
-// header's.
-func appendLZ4(dst []byte, level int, src []byte) ([]byte, error) {
-	z := lz4Encoders.Get().(*lz4.Writer)
-	defer lz4Encoders.Put(z)
-	out := sink(dst)
-	z.Reset(&out)
-	err := z.Apply(lz4.BlockSizeOption(lz4.Block64Kb), lz4.ChecksumOption(false), lz4.CompressionLevelOption(lz4Level(level)))
-	if err == nil {
-		err = writeAll(z, src)
+// compressor compresses what is written to it, for records that are too many to be held. Close it once.
+type compressor struct {
+	out  sink // what was compressed so far; an encoder keeps up to a window more
+	z    encoder
+	pool *sync.Pool // of z
+}
+
+// newCompressor returns a compressor that appends to dst. The level is one that CheckLevel passes.
+func newCompressor(dst []byte, codec Codec, level int) (*compressor, error) {
+	c := &compressor{out: dst}
+	err := CheckLevel(codec, level)
+	if err != nil {
+		return nil, err
 	}
+	switch codec {
+	case CodecNone:
+		c.z = &plainEncoder{}
+	case CodecSnappy:
+		c.z = &xerialEncoder{}
+	case CodecGzip:
+		c.z, c.pool, err = gzipEncoder(level)
+	case CodecLZ4:
+		c.z, c.pool, err = lz4Encoder(level)
+	case CodecZstd:
+		c.z, c.pool = zstdEncoder(level)
+	default:
+		err = fmt.Errorf("cannot compress with %v", codec)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.z.Reset(&c.out)
+	return c, nil
+}
+
+// Write implements io.Writer.
+func (c *compressor) Write(p []byte) (int, error) { return c.z.Write(p) }
+
+// Close completes out and gives the encoder back.
+func (c *compressor) Close() error {
+	err := c.z.Close()
+	c.abandon()
+	return err
+}
+
+// abandon gives the encoder back instead of Close, for an out of no use.
+func (c *compressor) abandon() {
+	c.z.Reset(nil)
+	if c.pool != nil {
+		c.pool.Put(c.z)
+	}
+	c.z, c.pool = nil, nil
+}
+
+// plainEncoder is that of CodecNone.
+type plainEncoder struct{ io.Writer }
+
+func (e *plainEncoder) Reset(w io.Writer) { e.Writer = w }
+func (e *plainEncoder) Close() error      { return nil }
+
+func gzipEncoder(level int) (encoder, *sync.Pool, error) {
+	pool := &gzipEncoders[max(level, 0)]
+	if z, ok := pool.Get().(*gzip.Writer); ok {
+		return z, pool, nil
+	}
+	if level <= 0 {
+		level = gzip.DefaultCompression
+	}
+	z, err := gzip.NewWriterLevel(nil, level)
+	return z, pool, err
+}
+
+// lz4Encoder writes what Java's KafkaLZ4BlockOutputStream does: independent blocks of 64 KiB, no checksums but the
+// header's.
+func lz4Encoder(level int) (encoder, *sync.Pool, error) {
+	z := lz4Encoders.Get().(*lz4.Writer)
 	z.Reset(nil)
-	return out, err
+	err := z.Apply(lz4.BlockSizeOption(lz4.Block64Kb), lz4.ChecksumOption(false), lz4.CompressionLevelOption(lz4Level(level)))
+	return z, &lz4Encoders, err
+}
+
+// compressAll appends src, compressed as a stream, to dst.
+func compressAll(dst []byte, codec Codec, level int, src []byte) ([]byte, error) {
+	c, err := newCompressor(dst, codec, level)
+	if err != nil {
+		return dst, err
+	}
+	if _, err := c.Write(src); err != nil {
+		c.abandon()
+		return dst, err
+	}
+	err = c.Close()
+	return c.out, err
 }
 
 // lz4Level maps as Java does: 9, the default, is the fast compressor, all others the high compressor at that level.
@@ -114,28 +179,43 @@ func lz4Level(level int) lz4.CompressionLevel {
 	return lz4.Level1 << (level - 1)
 }
 
-func appendZstd(dst []byte, level int, src []byte) []byte {
-	speed := zstd.SpeedDefault
-	if level != DefaultLevel {
-		speed = zstd.EncoderLevelFromZstd(level)
+// zstdStreamWindow is the window, in bytes, of what is compressed as a stream: that of Java's default level.
+const zstdStreamWindow = 2 << 20
+
+// zstdSpeed is the encoder's level for one of Kafka's.
+func zstdSpeed(level int) zstd.EncoderLevel {
+	if level == DefaultLevel {
+		return zstd.SpeedDefault
 	}
+	return zstd.EncoderLevelFromZstd(level)
+}
+
+func zstdEncoder(level int) (encoder, *sync.Pool) {
+	speed := zstdSpeed(level)
+	pool := &zstdStreams[speed]
+	z, ok := pool.Get().(*zstd.Encoder)
+	if !ok {
+		z = newZstdEncoder(speed, zstd.WithWindowSize(zstdStreamWindow))
+	}
+	return z, pool
+}
+
+func appendZstd(dst []byte, level int, src []byte) []byte {
+	speed := zstdSpeed(level)
 	pool := &zstdEncoders[speed]
 	z, ok := pool.Get().(*zstd.Encoder)
 	if !ok {
-		var err error
-		z, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(speed), zstd.WithEncoderConcurrency(1),
-			zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true), zstd.WithZeroFrames(true))
-		if err != nil {
-			panic(err) // the options are constants
-		}
+		z = newZstdEncoder(speed)
 	}
 	defer pool.Put(z)
 	return z.EncodeAll(src, dst)
 }
 
-func writeAll(w io.WriteCloser, src []byte) error {
-	if _, err := w.Write(src); err != nil {
-		return err
+func newZstdEncoder(speed zstd.EncoderLevel, more ...zstd.EOption) *zstd.Encoder {
+	z, err := zstd.NewWriter(nil, append([]zstd.EOption{zstd.WithEncoderLevel(speed), zstd.WithEncoderConcurrency(1),
+		zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true), zstd.WithZeroFrames(true)}, more...)...)
+	if err != nil {
+		panic(err) // the options are constants
 	}
-	return w.Close()
+	return z
 }

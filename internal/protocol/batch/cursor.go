@@ -2,46 +2,59 @@ package batch
 
 import "iter"
 
-// keepBuffer is the largest decompression buffer, in bytes, that a Cursor keeps for its next batch.
-const keepBuffer = 4 << 20
-
 // Cursor reads the records of one batch after another and allocates for none of them. The zero value is ready.
 //
+//	defer c.Close()
 //	for err := c.Reset(b, limit); err == nil && c.Next(); {
 //		use(c.Record())
 //	}
 //	if err := c.Err(); err != nil { ... }
 //
-// Records alias the batch or, if it was compressed, the cursor's own memory: they are valid until the next Reset.
+// Records alias the batch or, if it was compressed, the cursor's own memory: they are valid until the next call of Next or Reset.
+// A compressed batch is decompressed while its records are read, so of any number of records only a few are in memory.
 type Cursor struct {
 	batch  Batch
-	data   []byte // the records, uncompressed
-	buffer []byte // what data aliases when the batch is compressed
-	pos    int
+	s      stream
+	limit  Limit
+	bare   bool // records without key, value and headers
 	index  int32
 	last   int64 // offset delta of the record before
 	record Record
 	err    error
 }
 
-// Reset points the cursor before the first record of b, decompressing it within limit.
-// Errors (also kept for Err): ErrTooLarge, ErrInvalid.
+// Reset points the cursor before the first record of b. Errors of decompression come here or from a later Next; all are kept for Err.
+// They are ErrTooLarge and ErrInvalid.
 func (c *Cursor) Reset(b Batch, limit Limit) error {
-	if cap(c.buffer) > keepBuffer {
-		c.buffer = nil
-	}
-	*c = Cursor{batch: b, data: b.Records(), buffer: c.buffer, last: -1}
-	if b.Codec() == CodecNone || b.Count() == 0 && len(c.data) == 0 {
-		return nil
-	}
-	c.buffer, c.err = Decompress(c.buffer[:0], b.Codec(), c.data, limit)
-	c.data = c.buffer
+	*c = Cursor{batch: b, s: c.s, limit: limit, last: -1}
+	c.err = c.s.reset(b, limit)
 	return c.err
 }
 
-// Rewind points the cursor before the first record again, without decompressing anything. Only after a Reset that succeeded.
-func (c *Cursor) Rewind() {
-	*c = Cursor{batch: c.batch, data: c.data, buffer: c.buffer, last: -1}
+// ResetBare is Reset for records of which only offset, timestamp and sequence are wanted: they have no key, value or headers, and
+// their size has no limit, since they are not held.
+func (c *Cursor) ResetBare(b Batch, limit Limit) error {
+	err := c.Reset(b, limit)
+	c.bare = true
+	return err
+}
+
+// Rewind points the cursor before the first record again; of a large compressed batch it decompresses once more.
+func (c *Cursor) Rewind() error {
+	if !c.s.rewind() {
+		bare := c.bare
+		err := c.Reset(c.batch, c.limit)
+		c.bare = bare
+		return err
+	}
+	*c = Cursor{batch: c.batch, s: c.s, limit: c.limit, bare: c.bare, last: -1}
+	return nil
+}
+
+// Close gives back the memory of a decompression that was not read to its end. The cursor may be Reset again.
+func (c *Cursor) Close() {
+	c.s.close()
+	*c = Cursor{s: c.s}
 }
 
 // Next moves to the next record; false at the end or at an error, which Err tells apart.
@@ -51,18 +64,23 @@ func (c *Cursor) Next() bool {
 		return false
 	}
 	if c.index >= c.batch.Count() {
-		if rest := len(c.data) - c.pos; rest != 0 {
-			c.err = invalidf("%d bytes stand after the last of %d records", rest, c.index)
+		if c.err = c.s.trailer(c.index); c.err != nil {
+			c.record = Record{}
 		}
 		return false
 	}
 	var at layout
-	wrong := at.parse(c.data, c.pos)
+	wrong := at.parse(c.s.p, c.s.at)
+	if wrong == flawNone {
+		c.s.at = at.end
+	} else {
+		wrong = c.s.next(&at, !c.bare)
+	}
 	if wrong == flawNone && (at.offsetDelta <= c.last || at.offsetDelta > int64(c.batch.LastOffsetDelta())) {
 		wrong = flawDelta
 	}
 	if wrong != flawNone {
-		c.err = malformed(c.index, wrong)
+		c.err = c.s.malformed(c.index, wrong)
 		return false
 	}
 	c.fill(&at)
@@ -81,9 +99,12 @@ func (c *Cursor) fill(at *layout) {
 	if base := c.batch.BaseSequence(); base >= 0 {
 		r.Sequence = AddSequence(base, r.Delta)
 	}
-	r.Key, r.Value = at.key.of(c.data), at.value.of(c.data)
-	r.Headers = Headers(c.data[at.headers:at.end:at.end])
-	c.pos, c.last = at.end, at.offsetDelta
+	if !c.bare {
+		p := c.s.p
+		r.Key, r.Value = at.key.of(p), at.value.of(p)
+		r.Headers = Headers(p[at.headers:at.end:at.end])
+	}
+	c.last = at.offsetDelta
 	c.index++
 }
 
@@ -93,11 +114,12 @@ func (c *Cursor) Record() Record { return c.record }
 // Err is why Next or Reset stopped, or nil at the end of a good batch.
 func (c *Cursor) Err() error { return c.err }
 
-// All yields the records of b, decompressed within limit; an error comes last, with an empty Record. The records
-// may be kept as long as b is not changed. Use a Cursor to read many batches without allocating.
+// All yields the records of b, decompressed within limit; an error comes last, with an empty Record. A record is valid until the
+// next one. Use a Cursor to read many batches without allocating.
 func (b Batch) All(limit Limit) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		var c Cursor
+		defer c.Close()
 		for err := c.Reset(b, limit); err == nil && c.Next(); {
 			if !yield(c.Record(), nil) {
 				return

@@ -2,8 +2,6 @@ package batch
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"io"
 	"sync"
 
@@ -12,66 +10,33 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// Limit bounds what records may decompress to. The zero value has the defaults below.
-type Limit struct {
-	Bytes int // never more than this; default DefaultLimitBytes
-	Ratio int // never more than this times the compressed size, once past FreeBytes; default DefaultLimitRatio
+// decoder decompresses one batch's records as a stream. After release it must not be used.
+type decoder interface {
+	io.Reader
+	release()
 }
 
-// The defaults of a Limit. Honest batches stay far below: text compresses some 10 times, a megabyte of one repeated
-// record some 1,000 times, while 256 MiB of zeros fit in 8 KiB of zstd.
-const (
-	DefaultLimitBytes = 64 << 20
-	DefaultLimitRatio = 256
-	// FreeBytes may be decompressed from any size, since very small batches can have very large ratios.
-	FreeBytes = 4 << 20
-)
-
-// of is the bound in bytes for n compressed bytes.
-func (l Limit) of(n int) int {
-	if l.Bytes <= 0 {
-		l.Bytes = DefaultLimitBytes
-	}
-	if l.Ratio <= 0 {
-		l.Ratio = DefaultLimitRatio
-	}
-	return min(l.Bytes, max(FreeBytes, n*l.Ratio))
-}
-
-// Decompress is src decompressed, in the memory of dst (whose content is lost) if it has room, else in new memory.
-// Memory grows with what comes out, not with what sizes in src claim, and stays within twice the limit.
-// Errors: ErrTooLarge, which names the limit; ErrInvalid for bytes the codec cannot read.
-func Decompress(dst []byte, codec Codec, src []byte, limit Limit) ([]byte, error) {
-	bound := limit.of(len(src))
-	var err error
-	switch dst = dst[:0]; codec {
-	case CodecNone:
-		return src, nil
+// newDecoder returns a decoder of src, which it aliases. It is lent from a pool, or small.
+func newDecoder(codec Codec, src []byte) (decoder, error) {
+	switch codec {
 	case CodecGzip:
-		dst, err = gunzip(dst, src, bound)
+		return newGzipDecoder(src)
 	case CodecSnappy:
-		dst, err = unsnappy(dst, src, bound)
+		return &xerialDecoder{rest: src}, nil
 	case CodecLZ4:
-		dst, err = unlz4(dst, src, bound)
+		return newLZ4Decoder(src), nil
 	case CodecZstd:
-		dst, err = unzstd(dst, src, bound)
-	default:
-		return nil, invalidf("compression codec is %d, expected at most %d", codec, CodecZstd)
+		return newZstdDecoder(src)
+	case CodecNone, CodecProducer: // need no decoder
 	}
-	switch {
-	case errors.Is(err, ErrTooLarge):
-		return nil, fmt.Errorf("%w: %d bytes of %v exceed the limit of %d bytes", ErrTooLarge, len(src), codec, bound)
-	case err != nil:
-		return nil, invalidf("decompress %d bytes of %v: %v", len(src), codec, err)
-	}
-	return dst, nil
+	return nil, invalidf("compression codec is %d, expected at most %d", codec, CodecZstd)
 }
 
 // The pools hold idle decoders, which are large; nothing can be observed of them but speed.
 var (
 	gzipDecoders = sync.Pool{New: func() any { return new(gzipDecoder) }}
 	lz4Decoders  = sync.Pool{New: func() any { return &lz4Decoder{z: lz4.NewReader(nil)} }}
-	zstdDecoders = sync.Pool{New: newZstdDecoder}
+	zstdDecoders = sync.Pool{New: func() any { return &zstdDecoder{z: newZstd()} }}
 )
 
 type gzipDecoder struct {
@@ -79,17 +44,21 @@ type gzipDecoder struct {
 	z   gzip.Reader
 }
 
-func gunzip(dst, src []byte, bound int) ([]byte, error) {
+func newGzipDecoder(src []byte) (decoder, error) {
 	d := gzipDecoders.Get().(*gzipDecoder)
-	defer func() {
-		d.src.Reset(nil)
-		gzipDecoders.Put(d)
-	}()
 	d.src.Reset(src)
 	if err := d.z.Reset(&d.src); err != nil {
+		d.release()
 		return nil, err
 	}
-	return readAll(dst, &d.z, len(src), bound)
+	return d, nil
+}
+
+func (d *gzipDecoder) Read(p []byte) (int, error) { return d.z.Read(p) }
+
+func (d *gzipDecoder) release() {
+	d.src.Reset(nil)
+	gzipDecoders.Put(d)
 }
 
 type lz4Decoder struct {
@@ -97,64 +66,97 @@ type lz4Decoder struct {
 	z   *lz4.Reader
 }
 
-func unlz4(dst, src []byte, bound int) ([]byte, error) {
+func newLZ4Decoder(src []byte) decoder {
 	d := lz4Decoders.Get().(*lz4Decoder)
 	d.src.Reset(src)
 	d.z.Reset(&d.src)
-	dst, err := readAll(dst, d.z, len(src), bound)
+	return d
+}
+
+func (d *lz4Decoder) Read(p []byte) (int, error) { return d.z.Read(p) }
+
+func (d *lz4Decoder) release() {
 	d.src.Reset(nil)
 	d.z.Reset(nil) // gives the block buffers back
 	lz4Decoders.Put(d)
-	return dst, err
 }
 
-// readAll appends what r gives to dst, whose memory starts at a few times the compressed size and doubles on demand.
-func readAll(dst []byte, r io.Reader, compressed, bound int) ([]byte, error) {
-	for {
-		if len(dst) == cap(dst) {
-			room := min(max(2*cap(dst), 4*compressed, 512), bound+1)
-			dst = append(make([]byte, 0, room), dst...)
-		}
-		n, err := r.Read(dst[len(dst):min(cap(dst), bound+1)])
-		dst = dst[:len(dst)+n]
-		switch {
-		case len(dst) > bound:
-			return nil, ErrTooLarge
-		case errors.Is(err, io.EOF):
-			return dst, nil
-		case err != nil:
-			return nil, err
-		}
-	}
-}
+// zstdWindowMax is the largest window that the Java consumer accepts: 2^27 bytes. Java's levels 20 to 22 ask for 2^25 to 2^27.
+const zstdWindowMax = 128 << 20
 
-// maxZstdWindow is the largest window the Java consumer accepts: 2^27 bytes. Decoding whole frames never allocates it.
-const maxZstdWindow = 128 << 20
+// zstdWindowKept is the largest window, in bytes, of a decoder that goes back to the pool: that of level 19.
+const zstdWindowKept = 8 << 20
 
-func newZstdDecoder() any {
+func newZstd() *zstd.Decoder {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true),
-		zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxZstdWindow), zstd.WithDecoderMaxMemory(1<<31))
+		zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(zstdWindowMax), zstd.WithDecoderMaxMemory(1<<31))
 	if err != nil {
 		panic(err) // the options are constants
 	}
 	return d
 }
 
-// unzstd decodes frame after frame into memory whose capacity is the bound: the decoder stops at it, over all frames.
-func unzstd(dst, src []byte, bound int) ([]byte, error) {
-	most, err := zstdBound(src)
+type zstdDecoder struct {
+	src    bytes.Reader
+	z      *zstd.Decoder
+	window int64 // the largest that the decoder has made room for
+}
+
+func newZstdDecoder(src []byte) (decoder, error) {
+	claims, err := zstdClaimsOf(src)
 	if err != nil {
 		return nil, err
 	}
-	room := min(most, bound)
+	d := zstdDecoders.Get().(*zstdDecoder)
+	d.window = claims.window
+	d.src.Reset(src)
+	if err := d.z.Reset(&d.src); err != nil {
+		d.release()
+		return nil, err
+	}
+	return d, nil
+}
+
+func (d *zstdDecoder) Read(p []byte) (int, error) { return d.z.Read(p) }
+
+func (d *zstdDecoder) release() {
+	d.src.Reset(nil)
+	if d.window > zstdWindowKept || d.z.Reset(nil) != nil {
+		return // it has no goroutines, so it may be forgotten
+	}
+	zstdDecoders.Put(d)
+}
+
+// unzstd decodes src, which decodes to at most room bytes, into dst's memory or new one.
+func unzstd(dst, src []byte, room int) ([]byte, error) {
 	if cap(dst) < room {
 		dst = make([]byte, 0, room)
 	}
-	d := zstdDecoders.Get().(*zstd.Decoder)
-	dst, err = d.DecodeAll(src, dst[:0:min(cap(dst), bound)])
+	d := zstdDecoders.Get().(*zstdDecoder)
+	dst, err := d.z.DecodeAll(src, dst[:0:cap(dst)])
 	zstdDecoders.Put(d)
-	if errors.Is(err, zstd.ErrDecoderSizeExceeded) {
-		return nil, ErrTooLarge
-	}
 	return dst, err
 }
+
+// Footprint is about how many bytes of memory it takes to read the records of a compressed batch, beside a record that the reader
+// holds. A caller that reads many at a time lets those above FootprintUsual take turns.
+func (b Batch) Footprint() int64 {
+	switch b.Codec() {
+	case CodecZstd:
+		claims, err := zstdClaimsOf(b.Records())
+		if err != nil {
+			return 0 // it cannot be read
+		}
+		if claims.bytes <= keepBuffer {
+			return claims.bytes
+		}
+		return claims.window
+	case CodecSnappy:
+		return snappyLargest(b.Records())
+	default: // gzip has a window of 32 KiB, lz4 blocks of 4 MiB
+		return 0
+	}
+}
+
+// FootprintUsual is what Footprint says at most of the batches of nearly every producer.
+const FootprintUsual = zstdWindowKept

@@ -17,7 +17,7 @@ var (
 	ErrInvalid = errors.New("invalid record")
 	// ErrTimestamp: records outside the accepted time range (INVALID_TIMESTAMP). An *InvalidError names them.
 	ErrTimestamp = errors.New("invalid timestamp")
-	// ErrTooLarge: the records decompress to more than the limit (INVALID_RECORD: trying again cannot help).
+	// ErrTooLarge: the records decompress to more than the limit, or one of them does (INVALID_RECORD: trying again cannot help).
 	ErrTooLarge = errors.New("decompressed records too large")
 )
 

@@ -106,7 +106,8 @@ func FuzzDecompress(f *testing.F) {
 	f.Add(int8(CodecZstd), []byte("\x50\x2a\x4d\x18\x02\x00\x00\x00ab"))
 	f.Fuzz(func(t *testing.T, codec int8, data []byte) {
 		const bound = 64 << 10
-		got, err := Decompress(nil, Codec(codec), data, Limit{Bytes: bound})
+		var s stream
+		got, err := decompressed(&s, Codec(codec), data, Limit{Bytes: bound})
 		known(t, err)
 		if Codec(codec) == CodecNone {
 			return
@@ -114,7 +115,7 @@ func FuzzDecompress(f *testing.F) {
 		if len(got) > bound {
 			t.Fatalf("%d bytes", len(got))
 		}
-		again, err2 := Decompress(make([]byte, 7, 300), Codec(codec), data, Limit{Bytes: bound})
+		again, err2 := decompressed(&s, Codec(codec), data, Limit{Bytes: bound})
 		if (err == nil) != (err2 == nil) || !bytes.Equal(got, again) {
 			t.Fatalf("%d bytes, %v; with a buffer %d bytes, %v", len(got), err, len(again), err2)
 		}
@@ -130,7 +131,7 @@ func FuzzXerial(f *testing.F) {
 			return
 		}
 		src := bytes.Repeat(data, times)
-		got, err := Decompress(nil, CodecSnappy, appendXerial(nil, src), Limit{})
+		got, err := decompressed(new(stream), CodecSnappy, appendXerial(nil, src), Limit{})
 		if err != nil || !bytes.Equal(got, src) {
 			t.Fatalf("%d of %d bytes, %v", len(got), len(src), err)
 		}

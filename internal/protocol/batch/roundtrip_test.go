@@ -225,7 +225,7 @@ func TestRewrite(t *testing.T) {
 		if b.LastOffset() != f.LastOffset || b.NextOffset() != f.LastOffset+1 {
 			t.Fatalf("last offset %d, want %d", b.LastOffset(), f.LastOffset)
 		}
-		recompressed, err := Recompress(b, Codec(rapid.IntRange(0, 4).Draw(t, "to")), DefaultLevel, Limit{})
+		recompressed, err := Recompress(b, Codec(rapid.IntRange(0, 4).Draw(t, "to")), DefaultLevel, Limit{}, 1<<30)
 		if err != nil {
 			t.Fatal(err)
 		}

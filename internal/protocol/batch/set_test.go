@@ -134,7 +134,7 @@ func TestNothingPerRecord(t *testing.T) {
 		t.Errorf("Validate: %v allocations", n)
 	}
 	for codec := CodecNone; codec <= CodecZstd; codec++ {
-		packed, err := Recompress(b, codec, DefaultLevel, Limit{})
+		packed, err := Recompress(b, codec, DefaultLevel, Limit{}, 1<<30)
 		if err != nil {
 			t.Fatal(err)
 		}

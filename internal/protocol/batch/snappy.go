@@ -3,6 +3,7 @@ package batch
 import (
 	"encoding/binary"
 	"errors"
+	"io"
 	"slices"
 
 	"github.com/klauspost/compress/snappy"
@@ -16,38 +17,65 @@ const (
 	xerialBlock  = 32 << 10                                         // bytes before compression, as snappy-java cuts them
 )
 
-// snappyRatio is above what any snappy block reaches (64 bytes for a 3-byte copy), so more is a lie.
-const snappyRatio = 64
-
 var (
 	errXerial      = errors.New("xerial block passes the end")
 	errSnappyClaim = errors.New("snappy block claims more than it can hold")
 )
 
-func unsnappy(dst, src []byte, bound int) ([]byte, error) {
-	if len(src) < len(xerialHeader) || string(src[:len(xerialMagic)]) != xerialMagic {
-		n, err := snappyLen(src)
-		if err != nil {
-			return nil, err
-		}
-		return appendSnappy(slices.Grow(dst, min(n, bound)), src, bound)
+// isXerial reports whether src begins as the xerial library frames it; anything else is one raw block.
+func isXerial(src []byte) bool {
+	return len(src) >= len(xerialHeader) && string(src[:len(xerialMagic)]) == xerialMagic
+}
+
+// unsnappy decodes src, of either framing, into dst's memory or new one; room is its snappyLen.
+func unsnappy(dst, src []byte, room int) (_ []byte, err error) {
+	dst = slices.Grow(dst[:0], room)
+	if !isXerial(src) {
+		return appendSnappy(dst, src)
 	}
-	total, err := xerialLen(src)
-	if err != nil {
-		return nil, err
-	}
-	dst = slices.Grow(dst, min(total, bound))
 	for rest := src; len(rest) > 0; {
 		var block []byte
 		if block, rest, err = nextXerial(rest); err != nil {
 			return nil, err
 		}
-		if dst, err = appendSnappy(dst, block, bound); err != nil {
+		if dst, err = appendSnappy(dst, block); err != nil {
 			return nil, err
 		}
 	}
 	return dst, nil
 }
+
+// xerialDecoder decodes block after block.
+type xerialDecoder struct {
+	rest  []byte
+	block []byte // decoded; its memory is used again
+	read  int    // of block
+}
+
+func (d *xerialDecoder) Read(p []byte) (int, error) {
+	for d.read == len(d.block) {
+		if len(d.rest) == 0 {
+			return 0, io.EOF
+		}
+		block, rest, err := nextXerial(d.rest)
+		if err != nil {
+			return 0, err
+		}
+		n, err := rawLen(block)
+		if err != nil {
+			return 0, err
+		}
+		d.rest, d.read = rest, 0
+		if d.block, err = appendSnappy(slices.Grow(d.block[:0], int(n)), block); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, d.block[d.read:])
+	d.read += n
+	return n, nil
+}
+
+func (d *xerialDecoder) release() {}
 
 // nextXerial splits off the first block, which is nil if src ends after a header. Streams may stand one after the
 // other, each with its header.
@@ -68,14 +96,17 @@ func nextXerial(src []byte) (block, rest []byte, err error) {
 	return src[4 : 4+n], src[4+n:], nil
 }
 
-// xerialLen is what the blocks of src claim to decode to, so that room is made once.
-func xerialLen(src []byte) (total int, err error) {
+// snappyLen is how many bytes src, of either framing, claims to decode to.
+func snappyLen(src []byte) (total int64, err error) {
+	if !isXerial(src) {
+		return rawLen(src)
+	}
 	for rest := src; len(rest) > 0; {
 		var block []byte
 		if block, rest, err = nextXerial(rest); err != nil {
 			return 0, err
 		}
-		n, err := snappyLen(block)
+		n, err := rawLen(block)
 		if err != nil {
 			return 0, err
 		}
@@ -84,42 +115,103 @@ func xerialLen(src []byte) (total int, err error) {
 	return total, nil
 }
 
-// snappyLen is the size that a raw block decodes to; only claims that its size allows are believed.
-func snappyLen(block []byte) (int, error) {
+// snappyLargest is what the largest block of src claims to decode to: blocks are decoded at once.
+func snappyLargest(src []byte) (largest int64) {
+	if !isXerial(src) {
+		largest, _ = rawLen(src) // 0 of one that cannot be read
+		return largest
+	}
+	for rest := src; len(rest) > 0; {
+		block, after, err := nextXerial(rest)
+		if err != nil {
+			break
+		}
+		n, err := rawLen(block)
+		if err != nil {
+			break
+		}
+		largest, rest = max(largest, n), after
+	}
+	return largest
+}
+
+// rawLen is the size that a raw block decodes to. Only claims that its size allows are believed: the best that the format can do
+// is a copy of 64 bytes in 3 bytes.
+func rawLen(block []byte) (int64, error) {
 	if len(block) == 0 {
 		return 0, nil
 	}
 	n, err := snappy.DecodedLen(block)
-	if err == nil && n > snappyRatio*len(block) {
+	if err == nil && int64(n)*3 > int64(len(block))*64 {
 		err = errSnappyClaim
 	}
-	return n, err
+	return int64(n), err
 }
 
-// appendSnappy appends one raw block.
-func appendSnappy(dst, block []byte, bound int) ([]byte, error) {
-	n, err := snappyLen(block)
-	switch {
-	case err != nil || len(block) == 0:
+// appendSnappy appends one raw block to dst, which has room for what it claims.
+func appendSnappy(dst, block []byte) ([]byte, error) {
+	n, err := rawLen(block)
+	if err != nil || len(block) == 0 {
 		return dst, err
-	case n > bound-len(dst):
-		return nil, ErrTooLarge
 	}
-	if _, err := snappy.Decode(dst[len(dst):len(dst)+n], block); err != nil {
+	if _, err := snappy.Decode(dst[len(dst):len(dst)+int(n)], block); err != nil {
 		return nil, err
 	}
-	return dst[:len(dst)+n], nil
+	return dst[:len(dst)+int(n)], nil
 }
 
 // appendXerial appends src in xerial framing.
 func appendXerial(dst, src []byte) []byte {
 	dst = append(dst, xerialHeader...)
 	for block := range slices.Chunk(src, xerialBlock) {
-		most := snappy.MaxEncodedLen(len(block))
-		dst = slices.Grow(dst, 4+most)
-		at := len(dst)
-		n := len(snappy.Encode(dst[at+4:at+4+most], block))
-		dst = binary.BigEndian.AppendUint32(dst, uint32(n))[:at+4+n]
+		dst = appendXerialBlock(dst, block)
 	}
 	return dst
 }
+
+func appendXerialBlock(dst, block []byte) []byte {
+	most := snappy.MaxEncodedLen(len(block))
+	dst = slices.Grow(dst, 4+most)
+	at := len(dst)
+	n := len(snappy.Encode(dst[at+4:at+4+most], block))
+	return binary.BigEndian.AppendUint32(dst, uint32(n))[:at+4+n]
+}
+
+// xerialEncoder writes what appendXerial does.
+type xerialEncoder struct {
+	w     io.Writer
+	begun bool
+	block []byte
+	out   []byte
+}
+
+func (e *xerialEncoder) Reset(w io.Writer) { e.w, e.begun, e.block = w, false, e.block[:0] }
+
+func (e *xerialEncoder) Write(p []byte) (int, error) {
+	size := len(p)
+	for len(p) > 0 {
+		n := min(len(p), xerialBlock-len(e.block))
+		e.block, p = append(e.block, p[:n]...), p[n:]
+		if len(e.block) == xerialBlock {
+			if err := e.flush(); err != nil {
+				return size - len(p), err
+			}
+		}
+	}
+	return size, nil
+}
+
+func (e *xerialEncoder) flush() error {
+	e.out = e.out[:0]
+	if !e.begun {
+		e.out, e.begun = append(e.out, xerialHeader...), true
+	}
+	if len(e.block) > 0 {
+		e.out = appendXerialBlock(e.out, e.block)
+	}
+	e.block = e.block[:0]
+	_, err := e.w.Write(e.out)
+	return err
+}
+
+func (e *xerialEncoder) Close() error { return e.flush() }

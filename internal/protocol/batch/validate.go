@@ -17,7 +17,7 @@ type Checks struct {
 	// decompressed only if the header's timestamps are outside, or Deep is set.
 	Timestamps                 bool
 	MinTimestamp, MaxTimestamp int64
-	// Limit bounds what is decompressed.
+	// Limit bounds what is decompressed. With Keys, no record may be larger than Limit.Record: compaction will have to hold it.
 	Limit Limit
 }
 
@@ -42,26 +42,23 @@ func (b Batch) Validate(checks *Checks) (Report, error) {
 	if err := b.validateHeader(checks.Client); err != nil {
 		return Report{}, err
 	}
-	if b.Codec() == CodecNone {
-		return b.walk(b.Records(), checks)
-	}
-	if !b.Decompresses(checks) {
+	if b.Codec() != CodecNone && !b.Decompresses(checks) {
 		return Report{MaxTimestamp: b.MaxTimestamp(), MaxTimestampDelta: b.LastOffsetDelta()}, nil
 	}
-	buffer := buffers.Get().(*[]byte)
-	defer buffers.Put(buffer)
-	records, err := Decompress(*buffer, b.Codec(), b.Records(), checks.Limit)
-	if err != nil {
+	s := streams.Get().(*stream)
+	defer streams.Put(s)
+	defer s.close()
+	if err := s.reset(b, checks.Limit); err != nil {
 		return Report{}, err
 	}
-	if cap(records) <= keepBuffer {
-		*buffer = records[:0]
+	if checks.Keys {
+		s.most = int64(s.limit.Record)
 	}
-	return b.walk(records, checks)
+	return b.walk(s, checks)
 }
 
-// buffers are idle memory for records that are decompressed only to be looked at.
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
+// streams have idle memory for records that are decompressed only to be looked at.
+var streams = sync.Pool{New: func() any { return new(stream) }}
 
 // Decompresses reports whether Validate looks into compressed records, since the checks cannot be made by the header.
 func (b Batch) Decompresses(checks *Checks) bool {
@@ -99,11 +96,12 @@ func (b Batch) validateHeader(client bool) error {
 	return nil
 }
 
-// walk looks at every record of p, which are the batch's records, uncompressed.
-func (b Batch) walk(p []byte, checks *Checks) (Report, error) {
+// walk looks at every record of s, which stands at the batch's first. No record is held in memory.
+func (b Batch) walk(s *stream, checks *Checks) (Report, error) {
 	var (
 		at    layout
-		pos   int
+		p     = s.p
+		pos   = s.at
 		bad   *InvalidError
 		seen  = Report{Walked: true, MaxTimestamp: NoTimestamp}
 		base  = b.BaseTimestamp()
@@ -111,11 +109,16 @@ func (b Batch) walk(p []byte, checks *Checks) (Report, error) {
 	)
 	for i := range b.Count() {
 		wrong := at.parse(p, pos)
+		if wrong == flawSize && !s.done {
+			s.at = pos
+			wrong = s.next(&at, false)
+			p = s.p
+		}
 		if wrong == flawNone && at.offsetDelta != int64(i) {
 			wrong = flawDelta
 		}
 		if wrong != flawNone {
-			return Report{}, malformed(i, wrong)
+			return Report{}, s.malformed(i, wrong)
 		}
 		pos = at.end
 		timestamp := base + at.timestampDelta
@@ -126,8 +129,9 @@ func (b Batch) walk(p []byte, checks *Checks) (Report, error) {
 			bad = checks.record(bad, i, timestamp, &at)
 		}
 	}
-	if pos != len(p) {
-		return Report{}, invalidf("%d bytes stand after the last of %d records", len(p)-pos, b.Count())
+	s.at = pos
+	if err := s.trailer(b.Count()); err != nil {
+		return Report{}, err
 	}
 	if bad != nil {
 		return Report{}, bad
@@ -156,6 +160,21 @@ func (c *Checks) record(bad *InvalidError, index int32, timestamp int64, at *lay
 	return bad
 }
 
-func malformed(index int32, wrong flaw) error {
+// malformed is why the record of that index cannot be read: what is wrong with it, or with the decompression before it.
+func (s *stream) malformed(index int32, wrong flaw) error {
+	if s.err != nil {
+		return s.err
+	}
 	return &InvalidError{Reason: "malformed record", Records: []RecordError{{Index: index, Message: wrong.String()}}}
+}
+
+// trailer refuses bytes that stand after the last of n records.
+func (s *stream) trailer(n int32) error {
+	switch ends := s.ends(); {
+	case s.err != nil:
+		return s.err
+	case !ends:
+		return invalidf("bytes stand after the last of %d records", n)
+	}
+	return nil
 }

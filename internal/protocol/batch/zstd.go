@@ -12,44 +12,57 @@ const zstdBlock = 128 << 10
 
 var errZstdFrames = errors.New("zstd frames end early")
 
-// zstdBound is an upper bound, in bytes, of what the frames of src decode to. It walks the frames' and blocks' headers
-// (3 bytes each) and believes a declared content size only if it is smaller than what the blocks can hold.
-func zstdBound(src []byte) (int, error) {
-	total := 0
+// zstdClaims is what the headers of zstd frames say of their content.
+type zstdClaims struct {
+	bytes  int64 // an upper bound of what all frames decode to
+	window int64 // the largest window that a decoder needs
+}
+
+// zstdClaimsOf walks the frames' and blocks' headers (3 bytes each) of src. A declared content size is believed only if it is
+// smaller than what the blocks can hold.
+func zstdClaimsOf(src []byte) (all zstdClaims, err error) {
 	for len(src) > 0 {
 		var header zstd.Header
 		rest, err := header.DecodeAndStrip(src)
 		if err != nil {
-			return 0, err
+			return all, err
 		}
 		if header.Skippable {
 			if uint64(header.SkippableSize) > uint64(len(rest)) {
-				return 0, errZstdFrames
+				return all, errZstdFrames
 			}
 			src = rest[header.SkippableSize:]
 			continue
 		}
-		blocks, rest, err := zstdBlocks(rest)
+		content, rest, err := zstdBlocks(rest)
 		if err != nil {
-			return 0, err
+			return all, err
 		}
 		if header.HasCheckSum {
 			if len(rest) < 4 {
-				return 0, errZstdFrames
+				return all, errZstdFrames
 			}
 			rest = rest[4:]
 		}
-		if header.HasFCS && header.FrameContentSize < uint64(blocks) {
-			blocks = int(header.FrameContentSize)
+		window := header.WindowSize
+		if header.HasFCS && header.SingleSegment {
+			window = header.FrameContentSize
 		}
-		total += blocks
+		if window > zstdWindowMax {
+			return all, zstd.ErrWindowSizeExceeded
+		}
+		if header.HasFCS && header.FrameContentSize < uint64(content) {
+			content = int64(header.FrameContentSize)
+		}
+		all.bytes += content
+		all.window = max(all.window, int64(window))
 		src = rest
 	}
-	return total, nil
+	return all, nil
 }
 
 // zstdBlocks is what the blocks at b can decode to at most, and what follows the last.
-func zstdBlocks(b []byte) (most int, rest []byte, err error) {
+func zstdBlocks(b []byte) (most int64, rest []byte, err error) {
 	for last := false; !last; {
 		if len(b) < 3 {
 			return 0, nil, errZstdFrames
@@ -60,9 +73,9 @@ func zstdBlocks(b []byte) (most int, rest []byte, err error) {
 		stored := size
 		switch h >> 1 & 3 {
 		case 0: // raw
-			most += size
+			most += int64(size)
 		case 1: // one byte, size times
-			most += min(size, zstdBlock)
+			most += int64(min(size, zstdBlock))
 			stored = 1
 		default:
 			most += zstdBlock

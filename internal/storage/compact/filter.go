@@ -2,14 +2,14 @@ package compact
 
 import (
 	"fmt"
-	"slices"
+	"math"
 
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 )
 
-// Limit bounds what a batch may decompress to in a pass, which must be able to read whatever was once accepted, also before
-// a limit was lowered (KAFKA-6834).
-func Limit() batch.Limit { return batch.Limit{Bytes: 256 << 20, Ratio: 1 << 20} }
+// Limit bounds what a pass reads of a batch. The records together have no limit, since a pass must be able to read whatever was
+// once accepted, also before a limit was lowered (KAFKA-6834): they go by. Each one is held.
+func Limit() batch.Limit { return batch.Limit{Bytes: math.MaxInt64, Record: 256 << 20} }
 
 // Rules say what one pass keeps.
 type Rules struct {
@@ -46,7 +46,8 @@ type Filter struct {
 
 	cursor  batch.Cursor
 	builder batch.Builder
-	keep    []bool // of the batch's records, in order
+	seen    int      // records of the batch
+	keep    []uint64 // bit i: its record i stays; a batch may have very many
 }
 
 // NewFilter returns a filter.
@@ -99,7 +100,7 @@ func (f *Filter) judge(b batch.Batch, stay bool) (batch.Batch, error) {
 	}
 	// Kafka marks a batch that the end splits too, and so may drop its tombstones in the pass that first sees them.
 	mark := tombstones && !b.HasDeleteHorizon() && b.LastOffset() < f.rules.End
-	if kept == len(f.keep) && !mark {
+	if kept == f.seen && !mark {
 		return b, nil
 	}
 	return f.rewrite(b, mark)
@@ -107,20 +108,36 @@ func (f *Filter) judge(b batch.Batch, stay bool) (batch.Batch, error) {
 
 // records decides about each record of b and notes it in f.keep.
 func (f *Filter) records(b batch.Batch) (kept int, tombstones bool, err error) {
-	f.keep = f.keep[:0]
-	if err := f.cursor.Reset(b, Limit()); err != nil {
+	if err := f.begin(b); err != nil {
 		return 0, false, err
 	}
 	for f.cursor.Next() {
 		r := f.cursor.Record()
 		stays := f.stays(b, &r)
-		f.keep = append(f.keep, stays)
+		f.note(stays)
 		if stays {
 			kept++
 			tombstones = tombstones || r.Value == nil
 		}
 	}
 	return kept, tombstones, f.cursor.Err()
+}
+
+// begin points the cursor before the first record of b, of which nothing is noted yet.
+func (f *Filter) begin(b batch.Batch) error {
+	f.seen, f.keep = 0, f.keep[:0]
+	return f.cursor.Reset(b, Limit())
+}
+
+// note adds to f.keep whether the batch's next record stays.
+func (f *Filter) note(stays bool) {
+	if f.seen%64 == 0 {
+		f.keep = append(f.keep, 0)
+	}
+	if stays {
+		f.keep[f.seen/64] |= 1 << (f.seen % 64)
+	}
+	f.seen++
 }
 
 func (f *Filter) stays(b batch.Batch, r *batch.Record) bool {
@@ -151,9 +168,11 @@ func (f *Filter) rewrite(b batch.Batch, mark bool) (batch.Batch, error) {
 		fields.HasDeleteHorizon, fields.DeleteHorizon = true, f.rules.Now+f.rules.DeleteRetention
 	}
 	f.builder.Reset(fields)
-	f.cursor.Rewind()
+	if err := f.cursor.Rewind(); err != nil {
+		return nil, err
+	}
 	for i := 0; f.cursor.Next(); i++ {
-		if f.keep[i] {
+		if f.keep[i/64]&(1<<(i%64)) != 0 {
 			f.builder.Append(f.cursor.Record())
 		}
 	}
@@ -179,12 +198,11 @@ func (f *Filter) empty(b batch.Batch, stay bool) (batch.Batch, error) {
 
 // all notes in f.keep that every record of b stays.
 func (f *Filter) all(b batch.Batch) error {
-	if err := f.cursor.Reset(b, Limit()); err != nil {
+	if err := f.begin(b); err != nil {
 		return err
 	}
-	f.keep = slices.Grow(f.keep[:0], int(min(b.Count(), 16)))
 	for f.cursor.Next() {
-		f.keep = append(f.keep, true)
+		f.note(true)
 	}
 	return f.cursor.Err()
 }

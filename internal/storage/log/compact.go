@@ -243,6 +243,7 @@ func (p *pass) readControl(at batch.Offset) error {
 func (p *pass) learn() (batch.Offset, error) {
 	r := p.reader()
 	var cursor batch.Cursor
+	defer cursor.Close()
 	for _, s := range p.segs {
 		if s.next <= p.from || s.Base() >= p.bound {
 			continue

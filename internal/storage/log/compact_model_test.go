@@ -233,6 +233,23 @@ func (v view) take(t tb, b batch.Batch) {
 	}
 }
 
+// checkMaxTimestamp compares the largest timestamp with that of the records: emptied batches and markers have larger ones.
+func (v view) checkMaxTimestamp(t tb, l *log.Log) {
+	t.Helper()
+	var want log.TimestampOffset
+	exists := false
+	for _, r := range v.records {
+		if r.offset >= l.Start() && (!exists || r.ts > want.Timestamp || r.ts == want.Timestamp && r.offset < want.Offset) {
+			want, exists = log.TimestampOffset{Offset: r.offset, Timestamp: r.ts, Epoch: r.epoch}, true
+		}
+	}
+	for range 2 { // the second answer may be one that was kept
+		if found, ok, err := l.MaxTimestamp(l.End()); err != nil || ok != exists || found != want {
+			t.Fatalf("the largest timestamp is %+v %t %v, want %+v %t", found, ok, err, want, exists)
+		}
+	}
+}
+
 func same(a, b rec) bool {
 	return a.key == b.key && (a.value == nil) == (b.value == nil) && bytes.Equal(a.value, b.value) && a.ts == b.ts &&
 		a.headers == b.headers && a.epoch == b.epoch && a.producer == b.producer
@@ -269,6 +286,7 @@ func (k *kept) check(t tb, l *log.Log, to batch.Offset) {
 		}
 	}
 	k.checkKeys(t, v, start, last)
+	v.checkMaxTimestamp(t, l)
 	if to == k.l.Cleaned() {
 		for key, n := range kept {
 			if n > 1 {

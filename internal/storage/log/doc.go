@@ -31,6 +31,6 @@
 // batch of each new segment stays, if need be empty, so that compaction makes no hole between segments.
 //
 // Files in reading order: log.go, errors.go, append.go, read.go, hints.go, sync.go, open.go, sweep.go, recover.go, epochs.go,
-// epochfile.go, repair.go, times.go, retain.go, truncate.go, close.go; compact.go, compact_dirt.go, compact_read.go,
+// epochfile.go, repair.go, times.go, times_max.go, retain.go, truncate.go, close.go; compact.go, compact_dirt.go, compact_read.go,
 // compact_write.go, compact_swap.go, compact_txnindex.go.
 package log

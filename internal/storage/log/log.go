@@ -20,6 +20,9 @@ type Options struct {
 	RetentionBytes int64         // retention.bytes, negative: no limit
 	RetentionAge   time.Duration // retention.ms, negative: no limit
 	Preallocate    bool          // preallocate
+	// Inflate is called before a compressed batch is read by a search, and may wait; what it returns is called after. Searches that
+	// decompress at the same time are so bounded. Nil: they are not.
+	Inflate func(batch.Batch) (done func())
 }
 
 // OpenOptions say in what state a log's directory is.

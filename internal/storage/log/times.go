@@ -1,7 +1,6 @@
 package log
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -20,7 +19,9 @@ type TimestampOffset struct {
 // errFound ends a search.
 var errFound = errors.New("found")
 
-// FindTimestamp returns the first record below limit whose timestamp is at least ts; ok is false if there is none.
+// FindTimestamp returns the first record below limit whose timestamp is at least ts; ok is false if there is none. A batch that
+// cannot be read is passed over: no reader gets a record of it. As in Kafka, a control record counts.
+// Errors: batch.ErrCorrupt if the chain of batches cannot be followed; batch.ErrTooLarge for records above batch.DefaultLimitBytes.
 func (l *Log) FindTimestamp(ts int64, limit batch.Offset) (found TimestampOffset, ok bool, err error) {
 	w, start := l.window(), l.Start()
 	limit = min(limit, w.end)
@@ -33,7 +34,7 @@ func (l *Log) FindTimestamp(ts int64, limit batch.Offset) (found TimestampOffset
 			i = w.find(start) - 1
 			continue
 		}
-		found, ok, err = w.findIn(i, ts, start, limit)
+		found, ok, err = w.findIn(l, i, ts, start, limit)
 		if err := errors.Join(err, w.segs[i].Release()); ok || err != nil {
 			return found, ok, err
 		}
@@ -41,7 +42,7 @@ func (l *Log) FindTimestamp(ts int64, limit batch.Offset) (found TimestampOffset
 	return TimestampOffset{}, false, nil
 }
 
-func (w window) findIn(i int, ts int64, start, limit batch.Offset) (found TimestampOffset, ok bool, err error) {
+func (w window) findIn(l *Log, i int, ts int64, start, limit batch.Offset) (found TimestampOffset, ok bool, err error) {
 	seg := w.segs[i]
 	largest, err := seg.Largest()
 	if err != nil || largest.At < ts {
@@ -55,7 +56,6 @@ func (w window) findIn(i int, ts int64, start, limit batch.Offset) (found Timest
 	if pos >= end {
 		return found, false, nil
 	}
-	want := func(r batch.Record) bool { return r.Timestamp >= ts && r.Offset >= start && r.Offset < limit }
 	err = seg.Scan(pos, end, func(h batch.Batch, pos int64, size int) error {
 		if h.BaseOffset() >= limit {
 			return errFound
@@ -63,7 +63,12 @@ func (w window) findIn(i int, ts int64, start, limit batch.Offset) (found Timest
 		if h.MaxTimestamp() < ts || h.LastOffset() < start {
 			return nil
 		}
-		found, ok, err = search(seg, pos, size, want)
+		err = l.walkRecords(seg, pos, size, func(_ batch.Batch, at TimestampOffset) bool {
+			if ok = at.Timestamp >= ts && at.Offset >= start && at.Offset < limit; ok {
+				found = at
+			}
+			return !ok
+		})
 		if err == nil && ok {
 			return errFound
 		}
@@ -75,25 +80,37 @@ func (w window) findIn(i int, ts int64, start, limit batch.Offset) (found Timest
 	return found, ok, err
 }
 
-// search reads the batch at pos and returns the first record that want accepts.
-func search(seg *segment.Segment, pos int64, size int, want func(batch.Record) bool) (found TimestampOffset, ok bool, err error) {
+// walkRecords gives fn the offsets and timestamps of the records of the batch at pos, in order, until it returns false. Of a batch
+// that cannot be read it gives none, or the first ones.
+func (l *Log) walkRecords(seg *segment.Segment, pos int64, size int, fn func(batch.Batch, TimestampOffset) bool) error {
 	b, err := readBatch(seg, pos, size)
+	if err == nil {
+		err = b.CheckCRC()
+	}
+	if err == nil {
+		err = l.walkBatch(b, fn)
+	}
+	if errors.Is(err, batch.ErrCorrupt) || errors.Is(err, batch.ErrInvalid) {
+		return nil
+	}
 	if err != nil {
-		return found, false, err
+		return fmt.Errorf("%s at position %d: %w", seg.Name(segment.Log), pos, err)
+	}
+	return nil
+}
+
+func (l *Log) walkBatch(b batch.Batch, fn func(batch.Batch, TimestampOffset) bool) error {
+	if inflate := l.opts.Load().Inflate; inflate != nil && b.Codec() != batch.CodecNone {
+		defer inflate(b)()
 	}
 	var c batch.Cursor
-	if err := c.Reset(b, batch.Limit{}); err != nil {
-		return found, false, fmt.Errorf("%s at position %d: %w", seg.Name(segment.Log), pos, err)
-	}
-	for c.Next() {
-		if r := c.Record(); want(r) {
-			return TimestampOffset{Offset: r.Offset, Timestamp: r.Timestamp, Epoch: b.LeaderEpoch()}, true, nil
+	defer c.Close()
+	for err := c.ResetBare(b, batch.Limit{}); err == nil && c.Next(); {
+		if r := c.Record(); !fn(b, TimestampOffset{Offset: r.Offset, Timestamp: r.Timestamp, Epoch: b.LeaderEpoch()}) {
+			return nil
 		}
 	}
-	if err := c.Err(); err != nil {
-		return found, false, fmt.Errorf("%s at position %d: %w", seg.Name(segment.Log), pos, err)
-	}
-	return found, false, nil
+	return c.Err()
 }
 
 // readBatch reads the batch of size bytes at pos, whose header was read there before.
@@ -107,57 +124,8 @@ func readBatch(seg *segment.Segment, pos int64, size int) (batch.Batch, error) {
 		if err == nil || errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
-		return nil, fmt.Errorf("read %s at position %d: %w", seg.Name(segment.Log), pos, err)
+		return nil, fmt.Errorf("read: %w", err)
 	}
 	b, _, err := batch.Next(buf)
-	if err != nil {
-		return nil, fmt.Errorf("%s at position %d: %w", seg.Name(segment.Log), pos, err)
-	}
-	return b, nil
-}
-
-// MaxTimestamp returns the first record below limit with the largest timestamp (KIP-734); ok is false if no record has one.
-func (l *Log) MaxTimestamp(limit batch.Offset) (found TimestampOffset, ok bool, err error) {
-	for {
-		w := l.window()
-		found, ok, err = w.maxTimestamp(l, min(limit, w.end))
-		if !errors.Is(err, errGone) {
-			return found, ok, err
-		}
-	}
-}
-
-// errGone says that a segment of a window was deleted or compacted meanwhile.
-var errGone = errors.New("segment gone")
-
-func (w window) maxTimestamp(l *Log, limit batch.Offset) (found TimestampOffset, ok bool, err error) {
-	start := l.Start()
-	best, at := segment.Timestamp{At: segment.NoTimestamp}, -1
-	for i := w.find(start); i < len(w.segs) && w.segs[i].Base() < limit; i++ {
-		if !w.segs[i].Acquire() {
-			return found, false, cmp.Or(l.gone(w.segs[i]), errGone)
-		}
-		largest, err := w.segs[i].LargestIn(start, limit)
-		if err := errors.Join(err, w.segs[i].Release()); err != nil {
-			return found, false, err
-		}
-		if largest.At > best.At {
-			best, at = largest, i
-		}
-	}
-	if at < 0 {
-		return found, false, nil
-	}
-	seg := w.segs[at]
-	if !seg.Acquire() {
-		return found, false, cmp.Or(l.gone(seg), errGone)
-	}
-	end, _ := w.bound(at, w.end)
-	b, ok, err := seg.Locate(best.Offset, end)
-	if err == nil && ok {
-		found, ok, err = search(seg, b.Pos, b.Size, func(r batch.Record) bool {
-			return r.Timestamp == best.At && r.Offset >= start && r.Offset < limit
-		})
-	}
-	return found, ok, errors.Join(err, seg.Release())
+	return b, err
 }

@@ -40,6 +40,7 @@ type Segment struct {
 		known bool
 		Timestamp
 	}
+	newest atomic.Pointer[newest] // of a sealed segment, once it was found
 	writer writer
 
 	mu struct {

@@ -36,6 +36,36 @@ func (s *Segment) Largest() (Timestamp, error) {
 	return largest, nil
 }
 
+// Newest is the first record with the largest timestamp of the segment; At is NoTimestamp if no record has one. Largest, by the
+// batches' headers, may name more: a batch that compaction has emptied keeps its timestamp.
+type Newest struct {
+	At     int64
+	Offset batch.Offset
+	Epoch  batch.Epoch
+}
+
+// newest is a Newest that was found in a log of size bytes.
+type newest struct {
+	Newest
+	size int64
+}
+
+// KeepNewest notes what was found in the first size bytes, for a sealed segment.
+func (s *Segment) KeepNewest(n Newest, size int64) {
+	if s.sealed.Load() {
+		s.newest.Store(&newest{n, size})
+	}
+}
+
+// Newest returns what was noted for the log as it is now, if it was.
+func (s *Segment) Newest() (n Newest, ok bool) {
+	kept := s.newest.Load()
+	if kept == nil || kept.size != s.Size() {
+		return Newest{}, false
+	}
+	return kept.Newest, true
+}
+
 // LargestIn is Largest of the batches that end at or after start and begin below limit.
 func (s *Segment) LargestIn(start, limit batch.Offset) (Timestamp, error) {
 	all, err := s.largestBefore(limit)
