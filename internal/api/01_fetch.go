@@ -26,8 +26,9 @@ import (
 // for the sync under way, as long as the fetch waits for records, and 500 ms at least. In a session (KIP-227) only what changed is sent, and partitions that were served go behind those that were not.
 //
 // Per partition: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13+), OFFSET_OUT_OF_RANGE with the marks, FENCED_LEADER_EPOCH and
-// UNKNOWN_LEADER_EPOCH (KIP-320), NOT_LEADER_OR_FOLLOWER with the leader (v16+), UNSUPPORTED_COMPRESSION_TYPE (zstd below v10),
-// KAFKA_STORAGE_ERROR. Where a topic was deleted: UNKNOWN_TOPIC_OR_PARTITION to a fetch that waits, and in a session that knew it,
+// UNKNOWN_LEADER_EPOCH (KIP-320), NOT_LEADER_OR_FOLLOWER with the leader (v16+), KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE. zstd is sent
+// to every version: v10 (KIP-110) only says that the client knows it, and Kafka 4 does not ask.
+// Where a topic was deleted: UNKNOWN_TOPIC_OR_PARTITION to a fetch that waits, and in a session that knew it,
 // where INCONSISTENT_TOPIC_ID says that another topic has its name now; UNKNOWN_TOPIC_ID to a full fetch by its id. A fetch by name
 // reads the new topic, whose leader epochs begin at 0 again. For the whole: FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH, FETCH_SESSION_TOPIC_ID_ERROR.
 //

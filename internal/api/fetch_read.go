@@ -31,9 +31,6 @@ func (r *fetchReply) read() (enough, settled bool) {
 		if p.err != nil && p.partition != nil {
 			p.err = r.api.closed(p.partition, r.header.Version >= 13, p.err)
 		}
-		if r.header.Version < 10 {
-			p.refuseZstd()
-		}
 		switch {
 		case isMissing(p.refused):
 			missing++
@@ -112,17 +109,6 @@ func (p *fetchPart) dropTorn() {
 	}
 	if p.data.Len() < size {
 		p.drop()
-	}
-}
-
-// refuseZstd fails a partition whose records begin with a zstd batch, which clients below v10 cannot know (KIP-110).
-func (p *fetchPart) refuseZstd() {
-	var head [batch.HeaderSize]byte
-	if p.data.Len() < len(head) {
-		return
-	}
-	if _, err := p.data.ReadAt(head[:], 0); err == nil && batch.Batch(head[:]).Codec() == batch.CodecZstd {
-		p.fail(refuse(kerr.UnsupportedCompressionType, "zstd needs Fetch v10"))
 	}
 }
 
