@@ -203,6 +203,80 @@ func TestBombs(t *testing.T) {
 	b.serves(t)
 }
 
+// wide is a batch of 32 records of 1 MiB with keys, in some KiB of zstd with a window of 128 MiB: nothing about it is wrong.
+func wide(t *testing.T) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w, err := zstd.NewWriter(&out, zstd.WithWindowSize(128<<20), zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 32
+	for i := range int32(n) {
+		r := kmsg.Record{OffsetDelta: i, Key: []byte("key"), Value: make([]byte, 1<<20)}
+		body := r.AppendTo(nil)[1:]
+		_, _ = w.Write(append(kbin.AppendVarint(nil, int32(len(body))), body...))
+	}
+	_ = w.Close()
+	b := batchOf(n, out.Bytes())
+	binary.BigEndian.PutUint32(b[lastDeltaAt:], n-1)
+	b[attributesAt+1] = 4
+	return sealed(b)
+}
+
+// TestWellPacked sends batches that take as much memory to read as their codec allows, on many connections at a time, and searches
+// them by time. They are taken, or refused for their size where they would be stored uncompressed; the broker stays small.
+func TestWellPacked(t *testing.T) {
+	t.Parallel()
+	b := start(t, t.TempDir())
+	b.create(t, "keyed", 1, "cleanup.policy", "compact")
+	b.create(t, "recompressed", 1, "compression.type", "uncompressed")
+	batch := wide(t)
+	if len(batch) > 256<<10 {
+		t.Fatalf("%d bytes", len(batch))
+	}
+	before := b.rss(t)
+	most := before
+	var wg sync.WaitGroup
+	for range 6 {
+		c := b.dial(t)
+		wg.Go(func() {
+			for topic, want := range map[string]int16{"keyed": 0, "recompressed": kerr.MessageTooLarge.Code} {
+				resp := c.ask(produceOf(topic, 0, batch)).(*kmsg.ProduceResponse)
+				if got := resp.Topics[0].Partitions[0].ErrorCode; got != want {
+					t.Errorf("%s: error %d, want %d", topic, got, want)
+				}
+			}
+			find := kmsg.NewPtrListOffsetsRequest()
+			find.Version, find.ReplicaID = 7, -1
+			part := kmsg.NewListOffsetsRequestTopicPartition()
+			part.CurrentLeaderEpoch, part.Timestamp = -1, -3
+			topic := kmsg.NewListOffsetsRequestTopic()
+			topic.Topic, topic.Partitions = "keyed", append(topic.Partitions, part)
+			find.Topics = append(find.Topics, topic)
+			if got := c.ask(find).(*kmsg.ListOffsetsResponse).Topics[0].Partitions[0]; got.ErrorCode != 0 || got.Offset < 0 {
+				t.Errorf("the largest timestamp: error %d, offset %d", got.ErrorCode, got.Offset)
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	watch := b.dial(t)
+	for running := true; running; most = max(most, b.rss(t)) {
+		watch.ask(kmsg.NewPtrApiVersionsRequest()) // time passes while it is answered
+		select {
+		case <-done:
+			running = false
+		default:
+		}
+	}
+	t.Logf("a batch of %d bytes holds 32 MiB in a window of 128 MiB; the broker has grown by %d MiB at most", len(batch), (most-before)>>20)
+	if most-before > 400<<20 {
+		t.Errorf("the broker has grown by %d MiB", (most-before)>>20)
+	}
+	b.serves(t)
+}
+
 // TestTooLarge: records over max.message.bytes are refused by name, and the limit may be raised.
 func TestTooLarge(t *testing.T) {
 	t.Parallel()

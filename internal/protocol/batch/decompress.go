@@ -37,6 +37,7 @@ var (
 	gzipDecoders = sync.Pool{New: func() any { return new(gzipDecoder) }}
 	lz4Decoders  = sync.Pool{New: func() any { return &lz4Decoder{z: lz4.NewReader(nil)} }}
 	zstdDecoders = sync.Pool{New: func() any { return &zstdDecoder{z: newZstd()} }}
+	zstdWide     = sync.Pool{New: func() any { return &zstdDecoder{z: newZstd(), wide: true} }} // so that none of them is kept by small batches
 )
 
 type gzipDecoder struct {
@@ -84,8 +85,8 @@ func (d *lz4Decoder) release() {
 // zstdWindowMax is the largest window that the Java consumer accepts: 2^27 bytes. Java's levels 20 to 22 ask for 2^25 to 2^27.
 const zstdWindowMax = 128 << 20
 
-// zstdWindowKept is the largest window, in bytes, of a decoder that goes back to the pool: that of level 19.
-const zstdWindowKept = 8 << 20
+// zstdWindowUsual is the largest window, in bytes, of a decoder in the common pool: that of level 19.
+const zstdWindowUsual = 8 << 20
 
 func newZstd() *zstd.Decoder {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true),
@@ -97,9 +98,9 @@ func newZstd() *zstd.Decoder {
 }
 
 type zstdDecoder struct {
-	src    bytes.Reader
-	z      *zstd.Decoder
-	window int64 // the largest that the decoder has made room for
+	src  bytes.Reader
+	z    *zstd.Decoder
+	wide bool
 }
 
 func newZstdDecoder(src []byte) (decoder, error) {
@@ -107,8 +108,11 @@ func newZstdDecoder(src []byte) (decoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := zstdDecoders.Get().(*zstdDecoder)
-	d.window = claims.window
+	pool := &zstdDecoders
+	if claims.window > zstdWindowUsual {
+		pool = &zstdWide
+	}
+	d := pool.Get().(*zstdDecoder)
 	d.src.Reset(src)
 	if err := d.z.Reset(&d.src); err != nil {
 		d.release()
@@ -121,10 +125,13 @@ func (d *zstdDecoder) Read(p []byte) (int, error) { return d.z.Read(p) }
 
 func (d *zstdDecoder) release() {
 	d.src.Reset(nil)
-	if d.window > zstdWindowKept || d.z.Reset(nil) != nil {
-		return // it has no goroutines, so it may be forgotten
+	switch {
+	case d.z.Reset(nil) != nil: // it has no goroutines, so it may be forgotten
+	case d.wide:
+		zstdWide.Put(d)
+	default:
+		zstdDecoders.Put(d)
 	}
-	zstdDecoders.Put(d)
 }
 
 // unzstd decodes src, which decodes to at most room bytes, into dst's memory or new one.
@@ -159,4 +166,4 @@ func (b Batch) Footprint() int64 {
 }
 
 // FootprintUsual is what Footprint says at most of the batches of nearly every producer.
-const FootprintUsual = zstdWindowKept
+const FootprintUsual = zstdWindowUsual
