@@ -193,7 +193,7 @@ func TestBombTakesNoMemory(t *testing.T) {
 		if !errors.Is(pr.Err, want) {
 			t.Errorf("%v: %s, want %v", target, describe(pr), want)
 		}
-		if grown := after.TotalAlloc - before.TotalAlloc; grown > 40<<20 {
+		if grown := after.TotalAlloc - before.TotalAlloc; grown > 64<<20 { // the race detector makes pools forget
 			t.Errorf("%v: %d MiB allocated for a batch of %d bytes", target, grown>>20, len(pr.Records))
 		}
 	}
