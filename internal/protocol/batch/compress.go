@@ -212,8 +212,11 @@ func appendZstd(dst []byte, level int, src []byte) []byte {
 }
 
 func newZstdEncoder(speed zstd.EncoderLevel, more ...zstd.EOption) *zstd.Encoder {
-	z, err := zstd.NewWriter(nil, append([]zstd.EOption{zstd.WithEncoderLevel(speed), zstd.WithEncoderConcurrency(1),
-		zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true), zstd.WithZeroFrames(true)}, more...)...)
+	options := []zstd.EOption{
+		zstd.WithEncoderLevel(speed), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false),
+		zstd.WithLowerEncoderMem(true), zstd.WithZeroFrames(true),
+	}
+	z, err := zstd.NewWriter(nil, append(options, more...)...)
 	if err != nil {
 		panic(err) // the options are constants
 	}

@@ -21,7 +21,7 @@ func Recompress(b Batch, codec Codec, level int, limit Limit, most int) (Batch, 
 	switch {
 	case err != nil:
 		return nil, err
-	case s.err != nil:
+	case s.err != nil: // found by the last read
 		return nil, s.err
 	case len(out) > most:
 		return nil, fmt.Errorf("%w: the batch has more than %d bytes as %v", ErrTooLarge, most, codec)
@@ -50,7 +50,7 @@ func recompress(out []byte, s *stream, codec Codec, level, most int) ([]byte, er
 		}
 		if len(c.out) > most || s.err != nil {
 			c.abandon()
-			return c.out, nil
+			return c.out, s.err
 		}
 		if s.at += len(piece); s.at < len(s.p) {
 			continue

@@ -177,7 +177,7 @@ func (m *maxSearch) scan() error {
 		return nil
 	})
 	for _, c := range top {
-		if err == nil && !(m.best.ok && m.best.Timestamp > c.at) {
+		if err == nil && (!m.best.ok || m.best.Timestamp <= c.at) {
 			err = m.read(c.pos, c.size)
 		}
 	}
