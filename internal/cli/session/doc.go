@@ -6,8 +6,9 @@
 //  1. What a program would read goes to Out, as a table or JSON; what only a person would, to ErrOut.
 //  2. InWords gives one line that says what was wrong and what to do next.
 //  3. Place and time are read alike by all commands.
+//  4. Proceed decides for all commands whether a change is made: it serves --dry-run and --yes, and asks on a terminal.
 //
 // A Session belongs to the goroutine of its command.
 //
-// Files in reading order: session.go, client.go, interrupt.go, print.go, errors.go, place.go, complete.go.
+// Files in reading order: session.go, client.go, interrupt.go, print.go, confirm.go, errors.go, place.go, complete.go.
 package session

@@ -16,6 +16,8 @@ type Session struct {
 	Brokers string        // -b
 	Output  string        // -o: table or json
 	Timeout time.Duration // --timeout
+
+	Interactive bool // questions are asked even where the streams are no terminal, as in tests
 }
 
 // UsageError says that a command was called wrongly.

@@ -1,0 +1,104 @@
+package session
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Change holds the flags of a command that changes something: --dry-run, and --yes where the change cannot be undone.
+type Change struct {
+	DryRun bool
+	Yes    bool
+	Final  bool // the change cannot be undone, so a person is asked first
+}
+
+// DryRunFlag adds --dry-run to cmd.
+func (c *Change) DryRunFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&c.DryRun, "dry-run", false, "show what would be done, and change nothing")
+}
+
+// FinalFlags adds --dry-run and --yes to cmd, and marks its change as one that cannot be undone.
+func (c *Change) FinalFlags(cmd *cobra.Command) {
+	c.Final = true
+	c.DryRunFlag(cmd)
+	cmd.Flags().BoolVarP(&c.Yes, "yes", "y", false, "do not ask first (without a terminal nothing is asked)")
+}
+
+// plan is what a dry run writes with -o json.
+type plan struct {
+	DryRun bool     `json:"dryRun"`
+	Would  []string `json:"would"`
+}
+
+// Proceed reports whether the change is to be made. Each of would completes the sentence "would ...", for example
+// "delete topic orders with 3 partitions". A dry run prints them and proceeds no further. A change that cannot be undone
+// is shown and confirmed first where stdin and stderr are a terminal; a script has none and goes on.
+func (s *Session) Proceed(ctx context.Context, c *Change, would ...string) (bool, error) {
+	if c.DryRun {
+		for _, line := range would {
+			s.Say("would %s", line)
+		}
+		if s.Output == "json" {
+			if err := s.PrintJSON(plan{DryRun: true, Would: append([]string{}, would...)}); err != nil {
+				return false, err
+			}
+		}
+		s.NothingChanged()
+		return false, nil
+	}
+	if !c.Final || c.Yes || len(would) == 0 || !s.interactive() {
+		return true, nil
+	}
+	for _, line := range would {
+		fmt.Fprintf(s.ErrOut, "this will %s\n", line)
+	}
+	if err := s.ask(ctx); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+// NothingChanged ends the output of a dry run.
+func (s *Session) NothingChanged() { fmt.Fprintln(s.ErrOut, "dry run: nothing was changed") }
+
+// interactive reports whether a person can be asked.
+func (s *Session) interactive() bool {
+	return s.Interactive || IsTerminal(s.Stdin) && IsTerminal(s.ErrOut)
+}
+
+// errDeclined ends a command whose change was not confirmed.
+var errDeclined = errors.New("nothing was changed: not confirmed; answer y, or give --yes")
+
+// ask asks for a yes on stderr and reads the answer from stdin. The read ends with the process where ctx ends first.
+func (s *Session) ask(ctx context.Context) error {
+	fmt.Fprint(s.ErrOut, "it cannot be undone; go on? [y/N] ")
+	type answer struct {
+		text string
+		err  error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		text, err := bufio.NewReader(io.LimitReader(s.Stdin, 1<<10)).ReadString('\n')
+		answered <- answer{text, err}
+	}()
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(s.ErrOut)
+		return ctx.Err()
+	case a := <-answered:
+		if a.err != nil {
+			fmt.Fprintln(s.ErrOut) // the answer ended without a line end
+		}
+		switch strings.ToLower(strings.TrimSpace(a.text)) {
+		case "y", "yes":
+			return nil
+		}
+		return errDeclined
+	}
+}
