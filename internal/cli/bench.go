@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,7 +94,7 @@ func (a *app) runBenchProduce(ctx context.Context, f benchFlags) error {
 	defer cancel()
 	var all sync.WaitGroup
 	for _, client := range clients {
-		all.Go(func() { run.load(timed, client) })
+		all.Go(func() { run.load(timed, a.Session, client) })
 	}
 	all.Wait()
 	run.end = time.Now()
@@ -122,8 +123,13 @@ type benchRun struct {
 	failed     atomic.Pointer[error]
 }
 
-// load produces with one client until ctx ends or there are enough records, then waits for the answers.
-func (r *benchRun) load(ctx context.Context, client *kgo.Client) {
+// load produces with one client until ctx ends or there are enough records, then waits for the answers. It gives up when they stay away.
+func (r *benchRun) load(ctx context.Context, s *session.Session, client *kgo.Client) {
+	// The records outlive the time of the load, so they are sent under another context.
+	sending, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	wait := &ackWait{start: time.Now()}
+	defer wait.watch(s, cancel)()
 	value := make([]byte, r.f.size)
 	random := rand.NewChaCha8([32]byte{1}) // the same bytes in every run
 	_, _ = random.Read(value)
@@ -133,10 +139,11 @@ func (r *benchRun) load(ctx context.Context, client *kgo.Client) {
 			break
 		}
 		sent := time.Now()
-		// The records outlive the time of the load, so they are sent under another context.
-		client.Produce(context.WithoutCancel(ctx), &kgo.Record{Value: value}, func(rec *kgo.Record, err error) {
+		wait.sent()
+		client.Produce(sending, &kgo.Record{Value: value}, func(rec *kgo.Record, err error) {
+			wait.answered(err)
 			if err != nil {
-				r.failed.CompareAndSwap(nil, &err)
+				r.fail(cmp.Or(context.Cause(sending), err))
 				return
 			}
 			r.latency.add(time.Since(sent))
@@ -144,12 +151,13 @@ func (r *benchRun) load(ctx context.Context, client *kgo.Client) {
 			r.bytes.Add(int64(len(rec.Value)))
 		})
 	}
-	flushing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-	defer cancel()
-	if err := client.Flush(flushing); err != nil {
-		r.failed.CompareAndSwap(nil, &err)
+	if client.Flush(sending) != nil {
+		r.fail(context.Cause(sending))
 	}
 }
+
+// fail notes the first failure.
+func (r *benchRun) fail(err error) { r.failed.CompareAndSwap(nil, &err) }
 
 func (r *benchRun) failure() error {
 	if err := r.failed.Load(); err != nil {
@@ -232,12 +240,15 @@ func (a *app) runBenchConsume(ctx context.Context, f benchFlags) error {
 	defer client.Close()
 	run := &benchRun{f: f, start: time.Now()}
 	stop := a.watchBench(run)
+	defer a.Waiting()()
 	timed, cancel := context.WithTimeout(ctx, f.duration)
 	defer cancel()
 	for run.records.Load() < f.records && timed.Err() == nil {
-		fetches := client.PollFetches(timed)
+		silent, cancel := context.WithTimeout(timed, a.Timeout)
+		fetches := client.PollFetches(silent)
+		cancel()
 		if err := fetches.Err(); err != nil && timed.Err() == nil {
-			run.failed.CompareAndSwap(nil, &err)
+			run.fail(a.Stuck(err))
 			break
 		}
 		fetches.EachRecord(func(r *kgo.Record) {

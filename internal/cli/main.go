@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -18,11 +17,12 @@ import (
 	"github.com/ottla-io/ottla/internal/cli/session"
 )
 
-// The exit codes.
+// The exit codes. A command that a second signal ended at once has 128 and the signal's number.
 const (
 	exitDone   = 0
 	exitFailed = 1
 	exitUsage  = 2
+	exitPipe   = 128 + 13 // the reader of the output is gone, as for a program that SIGPIPE ends
 )
 
 // app is what all commands share.
@@ -30,15 +30,21 @@ type app struct {
 	*session.Session
 	self    string // what this program was called as
 	environ []string
+	broker  atomic.Bool // the command is a broker, which waits for its signals itself
 }
 
-// Main runs the command line args, the first of which is what the program was called as, and returns the exit code.
+// Main runs the command line args, the first of which is what the program was called as, and returns the exit code. After a second
+// signal it returns although the command has not ended: the caller ends the process.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) int {
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(signals)
-	a := &app{&session.Session{Stdin: stdin, Out: stdout, ErrOut: stderr, Interrupt: signals}, args[0], environ}
-	return a.run(context.Background(), args[1:])
+	signals, stop := listen()
+	defer stop()
+	errOut := &session.Shared{W: stderr}
+	a := &app{Session: &session.Session{Stdin: stdin, Out: stdout, ErrOut: errOut}, self: args[0], environ: environ}
+	end := a.supervise(context.Background(), signals, func(ctx context.Context) int { return a.run(ctx, args[1:]) })
+	if end.signal != nil {
+		fmt.Fprintf(errOut, "ottla: stopped at once by a second signal: %s\n", end.signal)
+	}
+	return end.code
 }
 
 func (a *app) run(ctx context.Context, args []string) int {
@@ -50,13 +56,16 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root.SetOut(a.Out)
 	root.SetErr(a.ErrOut)
 	cmd, err := root.ExecuteContextC(ctx)
+	if errors.Is(err, session.ErrReaderGone) || errors.Is(out.Err, syscall.EPIPE) && (err == nil || errors.Is(err, out.Err)) {
+		return exitPipe // as quietly as other programs
+	}
 	if err == nil && out.Err != nil {
 		err = fmt.Errorf("the output is not complete: %w", out.Err)
 	}
 	if err == nil {
 		return exitDone
 	}
-	fmt.Fprintf(a.ErrOut, "ottla: %s\n", strings.TrimSpace(session.InWords(err, a.Seeds())))
+	fmt.Fprintf(a.ErrOut, "ottla: %s\n", strings.TrimSpace(a.inWords(ctx, err)))
 	if usage := (session.UsageError{}); errors.As(err, &usage) {
 		fmt.Fprintf(a.ErrOut, "see: %s --help\n", cmd.CommandPath())
 		return exitUsage

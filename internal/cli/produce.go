@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -38,7 +39,10 @@ func (a *app) produceCommand() *cobra.Command {
 	var f produceFlags
 	cmd := &cobra.Command{
 		Use: "produce TOPIC", Short: "write lines to a topic", Args: cobra.ExactArgs(1), ValidArgsFunction: a.CompleteOneTopic,
-		Long: "Write each line of stdin, or of a file, to a topic as a record.",
+		Long: `Write each line of stdin, or of a file, to a topic as a record.
+
+It gives up, with exit code 1, when records wait for --timeout without a single acknowledgement. Such records may or may not be written. A signal
+ends the reading, waits for the acknowledgements and names the first line that was not sent; a second one ends at once.`,
 		Example: `  echo hello | ottla produce greetings
   ottla produce orders --key-separator : --headers source=import --file orders.txt
   ottla produce logs --file /var/log/syslog --follow
@@ -106,23 +110,39 @@ func (a *app) produce(ctx context.Context, topic string, f produceFlags, hasKey 
 		return err
 	}
 	defer func() { _ = input.Close() }() // it was only read
-	limit, err := a.batchLimit(ctx, topic)
-	if err != nil {
+	p := &production{app: a, topic: topic, endless: f.follow || session.IsTerminal(a.Stdin)}
+	p.tally.blind = f.acks == "0"
+	p.wait.start = time.Now()
+	if p.client, err = a.producer(ctx, topic, f.partition, opts); err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("interrupted: nothing was sent to %s", topic)
+		}
 		return err
 	}
-	client, err := a.Client(ctx, append(opts, kgo.DefaultProduceTopic(topic), kgo.ProducerBatchMaxBytes(limit))...)
+	defer p.client.Close()
+	p.wait.prepared = time.Since(p.wait.start)
+	return p.run(ctx, input, parse)
+}
+
+// producer returns a client that is ready to produce to topic. All of it takes no longer than --timeout.
+func (a *app) producer(ctx context.Context, topic string, partition int32, opts []kgo.Opt) (*kgo.Client, error) {
+	timed, cancel := context.WithTimeout(ctx, a.Timeout)
+	defer cancel()
+	limit, err := a.batchLimit(timed, topic)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer client.Close()
-	if f.partition >= 0 {
-		if err := hasPartition(ctx, client, topic, f.partition); err != nil {
-			return err
+	client, err := a.Client(timed, append(opts, kgo.DefaultProduceTopic(topic), kgo.ProducerBatchMaxBytes(limit))...)
+	if err != nil {
+		return nil, err
+	}
+	if partition >= 0 {
+		if err := hasPartition(timed, client, topic, partition); err != nil {
+			client.Close()
+			return nil, a.Explain(ctx, err)
 		}
 	}
-	p := &production{app: a, client: client, topic: topic}
-	p.tally.blind = f.acks == "0"
-	return p.run(ctx, input, parse)
+	return client, nil
 }
 
 // The bounds of batchLimit, in bytes: what the client takes as a setting, with room beside it in a request.
@@ -186,6 +206,9 @@ type production struct {
 	client *kgo.Client
 	topic  string
 	tally  tally
+	wait   ackWait
+
+	endless bool // the input ends by an interrupt
 }
 
 // run produces the records of input's lines, and waits until all are answered. Interrupted, it stops reading and does the same.
@@ -193,12 +216,16 @@ func (p *production) run(ctx context.Context, input io.Reader, parse func([]byte
 	sendCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	show := p.showProgress(&p.tally)
+	unwatch := p.wait.watch(p.Session, cancel)
 	lines := readLines(ctx, input)
 	var failed error
 	for n := 1; failed == nil; n++ {
 		line, err := lines.next(ctx)
 		if err != nil {
-			if !errors.Is(err, io.EOF) && ctx.Err() == nil {
+			switch {
+			case ctx.Err() != nil && !p.endless:
+				failed = fmt.Errorf("interrupted: line %d and what comes after it are not sent", n)
+			case ctx.Err() == nil && !errors.Is(err, io.EOF):
 				failed = fmt.Errorf("line %d: %w", n, err)
 			}
 			break
@@ -208,29 +235,54 @@ func (p *production) run(ctx context.Context, input io.Reader, parse func([]byte
 			failed = fmt.Errorf("line %d: %w", n, err)
 			break
 		}
+		p.wait.sent()
 		p.client.Produce(sendCtx, record, func(r *kgo.Record, err error) {
+			p.wait.answered(err)
 			if err != nil {
-				cancel(err)
+				cancel(err) // the first one stays the cause
+				return
 			}
-			p.tally.add(r, err)
+			p.tally.add(r)
 		})
 		if err := context.Cause(sendCtx); err != nil {
 			break
 		}
 	}
-	flushed := p.client.Flush(sendCtx)
+	p.flush(ctx, sendCtx)
+	unwatch()
 	show()
-	if err := p.tally.failure(); err != nil {
-		failed = session.TopicError(p.topic, err, "")
-	} else if failed == nil {
-		failed = flushed
+	if err := context.Cause(sendCtx); err != nil {
+		failed = session.TopicError(p.topic, p.Explain(context.Background(), err), "")
 	}
-	p.summary()
+	if t := p.tally.snapshot(); failed == nil || t.Records > 0 || p.Output == "json" {
+		p.summary(t)
+	}
 	return failed
 }
 
-func (p *production) summary() {
-	t := p.tally.snapshot()
+// flush waits for all acknowledgements, or for the end of sendCtx. After an interrupt it says so, if it takes a while.
+func (p *production) flush(ctx, sendCtx context.Context) {
+	done := make(chan struct{})
+	var telling sync.WaitGroup
+	telling.Go(func() {
+		select {
+		case <-ctx.Done():
+		case <-done:
+			return
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-done:
+			return
+		}
+		fmt.Fprintf(p.ErrOut, "... interrupted; waiting for the acknowledgements, for up to --timeout %v; a second signal ends at once\n", p.Timeout)
+	})
+	_ = p.client.Flush(sendCtx) // it fails as sendCtx does
+	close(done)
+	telling.Wait()
+}
+
+func (p *production) summary(t produced) {
 	if p.Output == "json" {
 		_ = p.PrintJSON(t)
 		return
@@ -267,7 +319,6 @@ type tally struct {
 	mu    struct {
 		sync.Mutex
 		records, bytes int64
-		failed         error
 		partitions     map[int32]*producedPartition
 	}
 }
@@ -286,15 +337,9 @@ type producedPartition struct {
 	Last      int64 `json:"last"`
 }
 
-func (t *tally) add(r *kgo.Record, err error) {
+func (t *tally) add(r *kgo.Record) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err != nil {
-		if t.mu.failed == nil {
-			t.mu.failed = err
-		}
-		return
-	}
 	t.mu.records++
 	t.mu.bytes += int64(len(r.Key) + len(r.Value))
 	if t.mu.partitions == nil {
@@ -311,12 +356,6 @@ func (t *tally) add(r *kgo.Record, err error) {
 	}
 	p.Records++
 	p.First, p.Last = min(p.First, offset), max(p.Last, offset)
-}
-
-func (t *tally) failure() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.mu.failed
 }
 
 func (t *tally) snapshot() produced {

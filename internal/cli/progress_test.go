@@ -18,9 +18,9 @@ func TestKeepLine(t *testing.T) {
 		var out bytes.Buffer
 		var sent tally
 		stop := keepLine(&out, &sent)
-		sent.add(&kgo.Record{Value: make([]byte, 1024)}, nil)
+		sent.add(&kgo.Record{Value: make([]byte, 1024)})
 		time.Sleep(501 * time.Millisecond)
-		sent.add(&kgo.Record{Value: make([]byte, 1024)}, nil)
+		sent.add(&kgo.Record{Value: make([]byte, 1024)})
 		time.Sleep(500 * time.Millisecond)
 		stop()
 		want := "\r1 record, 1.0 KiB, 2/s, 2.0 KiB/s\x1b[K\r2 records, 2.0 KiB, 2/s, 2.0 KiB/s\x1b[K\r\x1b[K"

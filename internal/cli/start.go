@@ -85,6 +85,7 @@ func (a *app) start(ctx context.Context, flags *settingFlags, c *config.Config, 
 		server *ottla.Server
 		err    error
 	}
+	a.broker.Store(true)
 	started := make(chan result, 1)
 	go func() {
 		s, err := ottla.Start(starting, ottla.Options{Settings: settings, ConfigFile: flags.file, Environ: a.environ, Logger: log.logger, LogLevel: log.level, Version: Version()})
@@ -95,9 +96,14 @@ func (a *app) start(ctx context.Context, flags *settingFlags, c *config.Config, 
 	case r = <-started:
 	case <-a.Interrupt:
 		cancel()
-		r = <-started
+		if err := a.stop(func() error { r = <-started; return nil }); err != nil {
+			return err
+		}
 		if r.err != nil && errors.Is(r.err, context.Canceled) {
 			return nil
+		}
+		if r.err == nil { // it was ready before it noticed
+			return a.stop(r.server.Close)
 		}
 	}
 	if r.err != nil {
@@ -122,10 +128,6 @@ func (a *app) serve(ctx context.Context, server *ottla.Server, logger *slog.Logg
 	}
 	return err
 }
-
-// echo is how long after a signal another one counts as the same: a service manager and make, for example, both pass on what they are sent,
-// and a broker must not take that for impatience.
-const echo = time.Second
 
 // stop calls shut and waits for it, or until a second signal.
 func (a *app) stop(shut func() error) error {

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // Change holds the flags of a command that changes something: --dry-run, and --yes where the change cannot be undone.
@@ -30,8 +32,11 @@ func (c *Change) FinalFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&c.Yes, "yes", "y", false, "do not ask first (without a terminal nothing is asked)")
 }
 
-// plan is what a dry run writes with -o json.
-type plan struct {
+// askMost is how many changes a question shows.
+const askMost = 20
+
+// dryRun is what a dry run writes with -o json.
+type dryRun struct {
 	DryRun bool     `json:"dryRun"`
 	Would  []string `json:"would"`
 }
@@ -45,23 +50,65 @@ func (s *Session) Proceed(ctx context.Context, c *Change, would ...string) (bool
 			s.Say("would %s", line)
 		}
 		if s.Output == "json" {
-			if err := s.PrintJSON(plan{DryRun: true, Would: append([]string{}, would...)}); err != nil {
+			if err := s.PrintJSON(dryRun{DryRun: true, Would: append([]string{}, would...)}); err != nil {
 				return false, err
 			}
 		}
 		s.NothingChanged()
 		return false, nil
 	}
-	if !c.Final || c.Yes || len(would) == 0 || !s.interactive() {
+	if len(would) == 0 || !s.Asks(c) {
 		return true, nil
 	}
-	for _, line := range would {
+	for i, line := range would {
+		if i == askMost && len(would) > askMost+1 {
+			fmt.Fprintf(s.ErrOut, "and %d more, which --dry-run shows\n", len(would)-askMost)
+			break
+		}
 		fmt.Fprintf(s.ErrOut, "this will %s\n", line)
 	}
 	if err := s.ask(ctx); err != nil {
 		return false, err
 	}
 	return true, nil
+}
+
+// Asks reports whether a change is shown before it is made: by a dry run, or since a person is asked.
+func (s *Session) Asks(c *Change) bool {
+	return c.DryRun || c.Final && !c.Yes && s.interactive()
+}
+
+// Plan finds what a change would do, as Proceed takes it.
+type Plan func(ctx context.Context, client *kgo.Client) (would []string, err error)
+
+// Apply makes a change: it plans, proceeds as Proceed says of what the plan returns, and does it. What a person needs to answer does not count
+// towards --timeout.
+func (s *Session) Apply(ctx context.Context, c *Change, plan Plan, do func(ctx context.Context, client *kgo.Client) error) error {
+	start := time.Now()
+	timed, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	client, err := s.Client(timed)
+	if err != nil {
+		return s.Explain(ctx, err)
+	}
+	defer client.Close()
+	var would []string
+	if err := s.heard(func() (err error) { would, err = plan(timed, client); return err }); err != nil {
+		return s.Explain(ctx, err)
+	}
+	left := s.Timeout - time.Since(start)
+	if proceed, err := s.Proceed(ctx, c, would...); err != nil || !proceed {
+		return err
+	}
+	timed, cancel = context.WithTimeout(ctx, left)
+	defer cancel()
+	return s.Explain(ctx, s.heard(func() error { return do(timed, client) }))
+}
+
+// heard runs fn, and says what it waits for if that takes a while.
+func (s *Session) heard(fn func() error) error {
+	defer s.Waiting()()
+	return fn()
 }
 
 // NothingChanged ends the output of a dry run.

@@ -72,6 +72,9 @@ func InWords(err error, seeds string) string {
 		}
 		return strings.Join(lines, "\n")
 	}
+	if _, ok := errors.AsType[*Unreached](err); ok {
+		return err.Error()
+	}
 	var parts *kadm.ShardErrors
 	if errors.As(err, &parts) && len(parts.Errs) > 0 {
 		return InWords(parts.Errs[0].Err, seeds) // the others are mostly the same

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// UntilInterrupt runs fn with a context that ends at the first interrupt. What fails only because of that is no failure.
+// UntilInterrupt runs fn with a context that ends at the first signal, or with ctx. What fails only because of that is no failure.
 func (s *Session) UntilInterrupt(ctx context.Context, fn func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	watched := make(chan struct{})

@@ -2,11 +2,13 @@ package session
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"unicode"
 	"unicode/utf8"
@@ -91,10 +93,48 @@ func (p *Printer) Write(b []byte) (n int, err error) {
 	return n, p.Err
 }
 
+// Shared writes to W for several goroutines, one write at a time.
+type Shared struct {
+	W  io.Writer
+	mu sync.Mutex
+}
+
+func (w *Shared) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.W.Write(b)
+}
+
+// fileOf is the file that w writes to, or nil.
+func fileOf(w any) *os.File {
+	switch w := w.(type) {
+	case *os.File:
+		return w
+	case *Shared:
+		return fileOf(w.W)
+	case *Printer:
+		return fileOf(w.W)
+	}
+	return nil
+}
+
 // IsTerminal reports whether w is one.
 func IsTerminal(w any) bool {
-	f, ok := w.(*os.File)
-	return ok && isatty.IsTerminal(f.Fd())
+	f := fileOf(w)
+	return f != nil && isatty.IsTerminal(f.Fd())
+}
+
+// ErrReaderGone ends a command whose output has no reader any more.
+var ErrReaderGone = errors.New("the reader of the output is gone")
+
+// ReaderGone returns ErrReaderGone where whatever reads the output has closed it. A command that waits in silence asks now and then: it
+// would learn of it only from its next write.
+func (s *Session) ReaderGone() error {
+	f := fileOf(s.Out)
+	if f == nil || !readerGone(f.Fd()) {
+		return nil
+	}
+	return ErrReaderGone
 }
 
 type integer interface {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 )
 
@@ -16,6 +17,9 @@ type Session struct {
 	Brokers string        // -b
 	Output  string        // -o: table or json
 	Timeout time.Duration // --timeout
+
+	reachOnce sync.Once
+	reach     *Reach
 
 	Interactive bool // questions are asked even where the streams are no terminal, as in tests
 }
