@@ -120,7 +120,7 @@ func (p *process) read(lines *bufio.Scanner) {
 	_ = p.cmd.Wait()
 }
 
-var signals = map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "KILL": syscall.SIGKILL}
+var signals = map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "KILL": syscall.SIGKILL, "HUP": syscall.SIGHUP}
 
 func sendSignal(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(ts.Value(serversKey{}).(servers)[args[0]].cmd.Process.Signal(signals[args[1]]))

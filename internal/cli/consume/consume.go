@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/ottla-io/ottla/internal/cli/session"
@@ -96,7 +98,13 @@ func (a *commands) consume(ctx context.Context, names []string, f consumeFlags) 
 		return err
 	}
 	var where limits
+	var topics *renewal
 	if err := a.Admin(ctx, func(ctx context.Context, admin *kadm.Client) error {
+		details, err := session.Topics(ctx, admin, names...)
+		if err != nil {
+			return err
+		}
+		topics = newRenewal(details, f.untilEnd || to >= 0)
 		where, err = findLimits(ctx, admin, names, from, to, f)
 		return err
 	}); err != nil {
@@ -121,12 +129,13 @@ func (a *commands) consume(ctx context.Context, names []string, f consumeFlags) 
 	opts := []kgo.Opt{
 		kgo.ConsumePartitions(start), kgo.ConsumeResetOffset(kgo.NoResetOffset()),
 		kgo.KeepControlRecords(), // a log may end in one
+		kgo.KeepRetryableFetchErrors(), kgo.FetchMaxWait(min(max(a.Timeout/2, fetchWait), fetchWaitMost)),
 	}
 	if f.committed {
 		opts = append(opts, kgo.FetchIsolationLevel(kgo.ReadCommitted()))
 	}
-	c := &consumption{commands: a, where: where, write: write, left: left, most: f.count}
-	if c.client, err = a.Client(ctx, append(opts, kgo.WithHooks(&c.away))...); err != nil {
+	c := &consumption{commands: a, where: where, write: write, left: left, most: f.count, only: f.partitions, topics: topics, began: time.Now()}
+	if c.client, err = a.Client(ctx, opts...); err != nil {
 		return err
 	}
 	defer c.client.Close()
@@ -164,9 +173,6 @@ func (f *consumeFlags) place() (session.Place, int64, error) {
 }
 
 func findLimits(ctx context.Context, admin *kadm.Client, names []string, from session.Place, to int64, f consumeFlags) (limits, error) {
-	if _, err := session.Topics(ctx, admin, names...); err != nil {
-		return nil, err
-	}
 	where := limits{}
 	for _, name := range names {
 		starts, err := session.ResolvePlace(ctx, admin, from, name, f.partitions)
@@ -199,15 +205,26 @@ type consumption struct {
 	most   int64 // records to print; 0: no limit
 	done   int64
 	waits  bool // a person was told that there is nothing more for now
-	away   away
+	only   []int32
+	topics *renewal
+	began  time.Time
+	quiet  time.Time // since when no record came
 }
+
+// fetchWaitMost is the most that a fetch waits for records. It waits for half of --timeout, so that a broker that answers is told from one that
+// does not.
+const fetchWaitMost = 5 * time.Second
 
 func (c *consumption) run(ctx context.Context) error {
 	out := bufio.NewWriterSize(c.Out, 64<<10)
+	c.quiet = time.Now()
 	for {
 		fetches, idle := pollFor(ctx, c.client, idleAfter)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // an interrupt is how a person ends it
+		}
+		if fetches.NumRecords() > 0 {
+			c.quiet = time.Now()
 		}
 		if idle {
 			if err := c.idle(ctx); err != nil || c.left == 0 {
@@ -216,7 +233,18 @@ func (c *consumption) run(ctx context.Context) error {
 			continue
 		}
 		for _, e := range fetches.Errors() {
-			return session.TopicError(e.Topic, fmt.Errorf("partition %d: %w", e.Partition, e.Err), "")
+			if err := c.failed(e); err != nil {
+				return err
+			}
+		}
+		if err := c.renew(ctx); err != nil {
+			return err
+		}
+		rest(ctx, fetches)
+		if time.Since(c.quiet) >= idleAfter { // fetches that fail one after another are as quiet as none
+			if err := c.idle(ctx); err != nil || c.left == 0 {
+				return err
+			}
 		}
 		ended, err := c.printAll(out, fetches)
 		if err == nil {
@@ -245,7 +273,10 @@ func (c *consumption) idle(ctx context.Context) error {
 		fmt.Fprintln(c.ErrOut, "... waiting for new records (Ctrl-C ends)")
 	}
 	c.waits = true
-	c.away.tell(c.ErrOut)
+	c.Reach().Tell(c.ErrOut)
+	if err := errors.Join(c.ReaderGone(), c.Begun(c.began), c.renew(ctx)); err != nil {
+		return err
+	}
 	for topic, partitions := range c.where {
 		for p, l := range partitions {
 			if l.to < 0 {
@@ -261,6 +292,33 @@ func (c *consumption) idle(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// failed returns what a fetch failed with, but for what the client tries again by itself, and for a topic that may be deleted.
+func (c *consumption) failed(e kgo.FetchError) error {
+	if c.topics.noteLost(c.client, e) || kerr.IsRetriable(e.Err) {
+		return nil
+	}
+	return c.Explain(context.Background(), session.TopicError(e.Topic, fmt.Errorf("partition %d: %w", e.Partition, e.Err), ""))
+}
+
+// renew reads topics that were created again from their start.
+func (c *consumption) renew(ctx context.Context) error {
+	again, err := c.topics.look(ctx, c.Session, c.client)
+	for _, d := range again {
+		start := make(map[int32]kgo.Offset)
+		c.left -= len(c.where[d.Topic])
+		c.where[d.Topic] = make(map[int32]limit)
+		for p := range d.Partitions {
+			if len(c.only) == 0 || slices.Contains(c.only, p) {
+				start[p] = kgo.NewOffset().AtStart()
+				c.where[d.Topic][p] = limit{0, -1}
+			}
+		}
+		c.left += len(start)
+		c.client.AddConsumePartitions(map[string]map[int32]kgo.Offset{d.Topic: start})
+	}
+	return err
 }
 
 // printAll prints records until there are enough. A partition at its end is fetched no more.

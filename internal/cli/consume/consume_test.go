@@ -11,6 +11,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/ottla-io/ottla"
 	"github.com/ottla-io/ottla/internal/cli/session"
@@ -33,7 +34,7 @@ func TestIdle(t *testing.T) {
 	if err := client.ProduceSync(t.Context(), kgo.StringRecord("a"), kgo.StringRecord("b")).FirstErr(); err != nil {
 		t.Fatal(err)
 	}
-	c := &consumption{commands: a, client: client, left: 2, where: limits{"t": {0: {from: 1, to: 5}}}}
+	c := &consumption{commands: a, client: client, left: 2, topics: newRenewal(nil, false), began: time.Now(), where: limits{"t": {0: {from: 1, to: 5}}}}
 	for next, want := range map[int64]int64{0: 0, 1: 1, 2: 2} {
 		if got, err := passEmpty(t.Context(), client, "t", 0, next); err != nil || got != want {
 			t.Errorf("from %d: got %d, %v", next, got, err)
@@ -51,20 +52,24 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestAway: what is said of a broker that goes and comes back, and of nothing else.
-func TestAway(t *testing.T) {
+// TestNeverBegun: a consumer that never got an answer gives up after --timeout, and one that did waits.
+func TestNeverBegun(t *testing.T) {
 	t.Parallel()
-	var w away
-	var out strings.Builder
-	node := kgo.BrokerMetadata{Host: "127.0.0.1", Port: 9092}
-	refused := fmt.Errorf("unable to dial: %w", &net.OpError{Op: "dial", Err: errors.New("connection refused")})
-	for _, err := range []error{nil, refused, refused, nil, nil} {
-		w.OnBrokerConnect(node, 0, nil, err)
-		w.tell(&out)
-	}
-	want := "... no broker at 127.0.0.1:9092: connection refused; trying again (Ctrl-C ends)\n... connected to 127.0.0.1:9092 again\n"
-	if out.String() != want {
-		t.Errorf("said %q; want %q", out.String(), want)
+	node := kgo.BrokerMetadata{NodeID: 1, Host: "broker.example", Port: 9092}
+	for _, begun := range []bool{false, true} {
+		s := &session.Session{Out: io.Discard, ErrOut: io.Discard, Brokers: "h:1", Timeout: time.Minute}
+		s.Reach().OnBrokerConnect(node, 0, nil, errors.New("refused"))
+		if begun {
+			s.Reach().OnBrokerRead(node, kmsg.Fetch.Int16(), 1, 0, 0, nil)
+		}
+		c := &consumption{commands: &commands{s}, topics: newRenewal(nil, false), began: time.Now().Add(-time.Hour)}
+		if err := c.idle(t.Context()); errors.As(err, new(*session.Unreached)) == begun {
+			t.Errorf("begun %v: %v", begun, err)
+		}
+		g := &groupConsumption{commands: &commands{s}, topics: newRenewal(nil, false), began: time.Now().Add(-time.Hour)}
+		if _, err := g.idle(t.Context()); errors.As(err, new(*session.Unreached)) == begun {
+			t.Errorf("a member, begun %v: %v", begun, err)
+		}
 	}
 }
 
@@ -74,7 +79,7 @@ func TestGroupFails(t *testing.T) {
 	refused := fmt.Errorf("unable to dial: %w", &net.OpError{Op: "dial", Err: errors.New("connection refused")})
 	var out strings.Builder
 	c := &groupConsumption{commands: &commands{&session.Session{ErrOut: &out, Brokers: "h:1"}}, flags: consumeFlags{group: groupFlags{name: "g"}}}
-	c.away.OnBrokerConnect(kgo.BrokerMetadata{Host: "h", Port: 1}, 0, nil, refused)
+	c.Reach().OnBrokerConnect(kgo.BrokerMetadata{Host: "h", Port: 1}, 0, nil, refused)
 	for _, err := range []error{refused, refused, kerr.RebalanceInProgress, kerr.UnknownMemberID} {
 		if err := c.failed(kgo.FetchError{Err: &kgo.ErrGroupSession{Err: err}}); err != nil {
 			t.Error(err)

@@ -118,15 +118,19 @@ type groupConsumption struct {
 	ends   map[string]map[int32]int64 // where to stop; nil: never
 	done   int64
 	quiet  time.Time // since when nothing came
-	waits  bool      // a person was told that there is nothing more for now
-	away   away
+	heard  time.Time // since when no record came
+	began  time.Time
+	topics *renewal
+	waits  bool // a person was told that there is nothing more for now
 
 	mu struct { // the client's goroutines assign and revoke, and tell
 		sync.Mutex
 		owned   map[string]map[int32]int64 // the next offset to print; -1: that of the group
 		joined  bool
 		leaving bool
-		gone    bool // without the client, which cannot commit any more
+		renewed map[string]map[int32]bool // topics that were created again, with the partitions of them that this member has begun
+		lost    map[string]bool           // topics that were deleted: what is marked in them is not committed
+		gone    bool                      // without the client, which cannot commit any more
 	}
 }
 
@@ -152,9 +156,9 @@ func (a *commands) consumeGroup(ctx context.Context, names []string, f consumeFl
 	}
 	reset := startAt(c.from)
 	opts = append(opts, kgo.ConsumeTopics(names...), kgo.ConsumeStartOffset(reset), kgo.ConsumeResetOffset(reset), kgo.KeepControlRecords(),
-		kgo.FetchMaxWait(fetchWait),
+		kgo.KeepRetryableFetchErrors(), kgo.FetchMaxWait(fetchWait), kgo.AdjustFetchOffsetsFn(c.adjust),
 		kgo.OnPartitionsAssigned(c.assigned), kgo.OnPartitionsRevoked(c.revoked), kgo.OnPartitionsLost(c.lost),
-		kgo.AutoCommitCallback(c.committed), kgo.WithHooks(&c.away))
+		kgo.AutoCommitCallback(c.committed))
 	if f.committed {
 		opts = append(opts, kgo.FetchIsolationLevel(kgo.ReadCommitted()))
 	}
@@ -163,6 +167,8 @@ func (a *commands) consumeGroup(ctx context.Context, names []string, f consumeFl
 	opts = append(opts, kgo.WithContext(life))
 	c.cut = cut
 	c.mu.owned = make(map[string]map[int32]int64)
+	c.mu.renewed, c.mu.lost = make(map[string]map[int32]bool), make(map[string]bool)
+	c.began = time.Now()
 	if c.client, err = a.Client(ctx, opts...); err != nil {
 		return err
 	}
@@ -175,9 +181,11 @@ const endAfter = 200 * time.Millisecond
 
 // prepare checks what the group is to consume, and finds the ends of it.
 func (c *groupConsumption) prepare(ctx context.Context, admin *kadm.Client, names []string) error {
-	if _, err := session.Topics(ctx, admin, names...); err != nil {
+	details, err := session.Topics(ctx, admin, names...)
+	if err != nil {
 		return err
 	}
+	c.topics = newRenewal(details, c.flags.untilEnd)
 	if c.flags.group.protocol == consumerGroup {
 		versions, err := admin.ApiVersions(ctx)
 		if err != nil {
@@ -220,7 +228,7 @@ func startAt(p session.Place) kgo.Offset {
 
 func (c *groupConsumption) run(ctx context.Context) error {
 	out := bufio.NewWriterSize(c.Out, 64<<10)
-	c.quiet = time.Now()
+	c.quiet, c.heard = time.Now(), time.Now()
 	wait := idleAfter
 	if c.ends != nil {
 		wait = endAfter
@@ -247,6 +255,15 @@ func (c *groupConsumption) take(ctx context.Context, out *bufio.Writer, fetches 
 		if err := c.failed(e); err != nil {
 			return true, err
 		}
+	}
+	if err := errors.Join(c.begun(), c.renew(ctx)); err != nil {
+		return true, err
+	}
+	rest(ctx, fetches)
+	if fetches.NumRecords() > 0 {
+		c.heard = time.Now()
+	} else if time.Since(c.heard) >= idleAfter { // fetches that fail one after another are as quiet as none
+		return c.idle(ctx)
 	}
 	last, ended, err := c.printAll(out, fetches)
 	if err == nil {
@@ -303,10 +320,13 @@ func (c *groupConsumption) failed(e kgo.FetchError) error {
 		if op, ok := errors.AsType[*net.OpError](failure.Err); ok && op.Op == "dial" {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			c.away.tell(c.ErrOut) // once, however often it is tried
+			c.Reach().Tell(c.ErrOut) // once, however often it is tried
 			return nil
 		}
 		c.tell("... the group's session ended: %s; trying again", session.InWords(failure.Err, c.Seeds()))
+		return nil
+	}
+	if c.noteLost(e) || kerr.IsRetriable(e.Err) {
 		return nil
 	}
 	return session.TopicError(e.Topic, fmt.Errorf("partition %d: %w", e.Partition, e.Err), "")

@@ -21,12 +21,13 @@ const leaveTime = 3 * time.Second
 // which may be a member's session away; then the group is told by hand, and the client is cut short.
 func (c *groupConsumption) leave(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
-	timed, cancel := context.WithTimeout(ctx, leaveTime)
+	timed, cancel := context.WithTimeout(ctx, min(leaveTime, c.Timeout))
 	defer cancel()
 	c.mu.Lock()
 	c.mu.leaving = true
 	c.mu.Unlock()
-	g := goodbye{flags: c.flags.group, marked: c.client.MarkedOffsets()}
+	g := goodbye{flags: c.flags.group, marked: c.client.MarkedOffsets(), ids: c.topics.ids}
+	c.dropLost(g.marked)
 	g.member, g.generation = c.client.GroupMetadata()
 	c.client.AllowRebalance()
 	err := c.client.LeaveGroupContext(timed)
@@ -48,7 +49,7 @@ func (c *groupConsumption) leave(ctx context.Context) {
 	c.client.Close()
 	if err != nil {
 		c.tell("... gone from group %s after %s; the group notices at its session timeout: %s",
-			c.flags.group.name, session.Plural(c.done, "record"), session.InWords(err, c.Seeds()))
+			c.flags.group.name, session.Plural(c.done, "record"), session.InWords(c.Explain(ctx, err), c.Seeds()))
 		return
 	}
 	c.tell("... left group %s after %s", c.flags.group.name, session.Plural(c.done, "record"))
@@ -60,6 +61,7 @@ type goodbye struct {
 	member     string
 	generation int32
 	marked     map[string]map[int32]kgo.EpochOffset
+	ids        map[string]kadm.TopicID // of the topics that were read
 }
 
 // needed reports whether there is something to say. A static member of a consumer group always has: the client (kgo 1.22) leaves out its instance
@@ -71,7 +73,7 @@ func (g *goodbye) needed(inTime bool) bool {
 
 // say commits and leaves over another connection.
 func (g *goodbye) say(ctx context.Context, c *groupConsumption) error {
-	ctx, cancel := context.WithTimeout(ctx, leaveTime)
+	ctx, cancel := context.WithTimeout(ctx, min(leaveTime, c.Timeout))
 	defer cancel()
 	client, err := c.Client(ctx)
 	if err != nil {
@@ -106,6 +108,10 @@ func (g *goodbye) commit(ctx context.Context, client *kgo.Client) error {
 		req.InstanceID = &g.flags.instance
 	}
 	for topic, partitions := range g.marked {
+		if id, known := g.ids[topic]; known && id != details[topic].ID {
+			delete(g.marked, topic) // it was deleted since
+			continue
+		}
 		rt := kmsg.NewOffsetCommitRequestTopic()
 		rt.Topic, rt.TopicID = topic, details[topic].ID
 		for p, at := range partitions {
@@ -114,6 +120,9 @@ func (g *goodbye) commit(ctx context.Context, client *kgo.Client) error {
 			rt.Partitions = append(rt.Partitions, rp)
 		}
 		req.Topics = append(req.Topics, rt)
+	}
+	if len(req.Topics) == 0 {
+		return nil
 	}
 	resp, err := req.RequestWith(ctx, client)
 	if err != nil {

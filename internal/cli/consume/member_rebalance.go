@@ -1,6 +1,7 @@
 package consume
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,14 +69,49 @@ func (c *groupConsumption) forget(how string, partitions map[string][]int32) {
 // commit commits what is marked and tells of it.
 func (c *groupConsumption) commit(ctx context.Context) error {
 	marked := c.client.MarkedOffsets()
+	dropped := c.dropLost(marked)
 	if len(marked) == 0 {
 		return nil
 	}
-	if err := c.client.CommitMarkedOffsets(ctx); err != nil {
-		return err
+	var err error
+	if dropped {
+		err = c.commitOnly(ctx, marked)
+	} else {
+		err = c.client.CommitMarkedOffsets(ctx)
 	}
-	c.tellCommitted(marked)
-	return nil
+	if err == nil {
+		c.tellCommitted(marked)
+	}
+	return err
+}
+
+// commitOnly commits some of what is marked.
+func (c *groupConsumption) commitOnly(ctx context.Context, marked map[string]map[int32]kgo.EpochOffset) (failed error) {
+	c.client.CommitOffsetsSync(ctx, marked, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
+		if failed = err; failed != nil {
+			return
+		}
+		for _, t := range resp.Topics {
+			for _, p := range t.Partitions {
+				failed = cmp.Or(failed, kerr.ErrorForCode(p.ErrorCode))
+			}
+		}
+	})
+	return failed
+}
+
+// dropLost removes topics that were deleted from offsets to commit, and reports whether it did. The broker would keep them for the next topic
+// of the same name.
+func (c *groupConsumption) dropLost(marked map[string]map[int32]kgo.EpochOffset) (dropped bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for topic := range c.mu.lost {
+		if _, ok := marked[topic]; ok {
+			dropped = true
+			delete(marked, topic)
+		}
+	}
+	return dropped
 }
 
 func (c *groupConsumption) tellCommitted(marked map[string]map[int32]kgo.EpochOffset) {
@@ -117,6 +153,17 @@ func (c *groupConsumption) committed(_ *kgo.Client, req *kmsg.OffsetCommitReques
 	}
 }
 
+// begun returns what keeps this member from joining, once --timeout has passed.
+func (c *groupConsumption) begun() error {
+	c.mu.Lock()
+	joined := c.mu.joined
+	c.mu.Unlock()
+	if joined {
+		return nil
+	}
+	return c.Begun(c.began)
+}
+
 // atEnd reports whether all that this member has is printed up to where the log ended at first.
 func (c *groupConsumption) atEnd() bool {
 	if c.ends == nil {
@@ -143,9 +190,12 @@ func (c *groupConsumption) idle(ctx context.Context) (ended bool, err error) {
 		c.tellLocked("... waiting for new records (Ctrl-C ends)")
 		c.waits = true
 	}
-	c.away.tell(c.ErrOut)
+	c.Reach().Tell(c.ErrOut)
 	owned := copyOffsets(c.mu.owned)
 	c.mu.Unlock()
+	if err := errors.Join(c.ReaderGone(), c.begun(), c.renew(ctx)); err != nil {
+		return true, err
+	}
 	if c.ends == nil {
 		return false, nil
 	}
