@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -101,7 +100,7 @@ func (a *app) configGet() *cobra.Command {
 				return err
 			}
 			if r.group != "" {
-				return a.withClient(cmd.Context(), func(ctx context.Context, client *kgo.Client) error {
+				return a.WithClient(cmd.Context(), func(ctx context.Context, client *kgo.Client) error {
 					configs, err := describeGroup(ctx, client, r.group)
 					if err != nil {
 						return err
@@ -208,66 +207,6 @@ func (r resource) unknownKey(key string) error {
 		return fmt.Errorf("%s: no such setting here; did you mean %s?", key, near)
 	}
 	return fmt.Errorf("%s: no such setting here; --all lists them", key)
-}
-
-func (a *app) configSet() *cobra.Command {
-	return &cobra.Command{
-		Use: "set " + resourceUse + " KEY=VALUE...", Short: "change settings", Args: cobra.MinimumNArgs(2), ValidArgsFunction: a.completeResource(equals),
-		Example: "  ottla config set topic orders retention.ms=3600000\n  ottla config set group billing consumer.session.timeout.ms=60000\n  ottla config set brokers log.retention.ms=86400000",
-		RunE:    a.altering(func(pairs []string) ([]kadm.AlterConfig, error) { return alterations(pairs, nil) }),
-	}
-}
-
-func (a *app) configUnset() *cobra.Command {
-	return &cobra.Command{
-		Use: "unset " + resourceUse + " KEY...", Short: "set settings back to what they fall back to", Args: cobra.MinimumNArgs(2),
-		Example:           "  ottla config unset topic orders retention.ms",
-		ValidArgsFunction: a.completeResource(bare),
-		RunE:              a.altering(func(keys []string) ([]kadm.AlterConfig, error) { return alterations(nil, keys) }),
-	}
-}
-
-// altering runs config set and unset.
-func (a *app) altering(changes func(args []string) ([]kadm.AlterConfig, error)) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		r, rest, err := parseResource(args)
-		if err != nil {
-			return err
-		}
-		all, err := changes(rest)
-		if err != nil {
-			return err
-		}
-		return a.alter(cmd.Context(), r, all)
-	}
-}
-
-func (a *app) alter(ctx context.Context, r resource, changes []kadm.AlterConfig) error {
-	if len(changes) == 0 {
-		return session.Usagef("nothing to change; name a key")
-	}
-	if r.topic != "" {
-		return a.alterTopics(ctx, changes, r.topic)
-	}
-	if r.group != "" {
-		return a.alterGroup(ctx, r.group, changes)
-	}
-	return a.Admin(ctx, func(ctx context.Context, admin *kadm.Client) error {
-		responses, err := admin.AlterBrokerConfigs(ctx, changes, r.broker...)
-		if err != nil {
-			return r.orMissing(ctx, admin, err)
-		}
-		var problems []error
-		for _, resp := range responses {
-			if resp.Err != nil {
-				problems = append(problems, r.wrap(resp.Err, resp.ErrMessage))
-			}
-		}
-		if len(problems) == 0 {
-			a.Say("changed %s", session.Plural(len(changes), "setting"))
-		}
-		return errors.Join(problems...)
-	})
 }
 
 // explain explains what a key is of brokers, topics, groups and client metrics subscriptions.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -24,18 +23,6 @@ func groupError(name string, err error, message string) error {
 		return nil
 	}
 	return fmt.Errorf("group %s: %w", name, session.Detailed(err, message))
-}
-
-// withClient runs fn with a client, for as long as --timeout.
-func (a *app) withClient(ctx context.Context, fn func(ctx context.Context, client *kgo.Client) error) error {
-	client, err := a.Client(ctx)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	ctx, cancel := context.WithTimeout(ctx, a.Timeout)
-	defer cancel()
-	return fn(ctx, client)
 }
 
 // describeGroup finds the settings of a group.
@@ -63,32 +50,9 @@ func describeGroup(ctx context.Context, client *kgo.Client, name string) ([]kadm
 	return configs, nil
 }
 
-// alterGroup changes the settings of a group.
-func (a *app) alterGroup(ctx context.Context, name string, changes []kadm.AlterConfig) error {
-	one := kmsg.NewIncrementalAlterConfigsRequestResource()
-	one.ResourceType, one.ResourceName = kmsg.ConfigResourceTypeGroupConfig, name
-	for _, c := range changes {
-		rc := kmsg.NewIncrementalAlterConfigsRequestResourceConfig()
-		rc.Name, rc.Value, rc.Op = c.Name, c.Value, kmsg.IncrementalAlterConfigOp(c.Op)
-		one.Configs = append(one.Configs, rc)
-	}
-	req := kmsg.NewPtrIncrementalAlterConfigsRequest()
-	req.Resources = append(req.Resources, one)
-	return a.withClient(ctx, func(ctx context.Context, client *kgo.Client) error {
-		resp, err := req.RequestWith(ctx, client)
-		if err != nil {
-			return err
-		}
-		var problems []error
-		for _, r := range resp.Resources {
-			problems = append(problems, groupError(name, kerr.ErrorForCode(r.ErrorCode), orEmpty(r.ErrorMessage)))
-		}
-		if err := errors.Join(problems...); err != nil {
-			return err
-		}
-		a.Say("changed group %s", name)
-		return nil
-	})
+// groupAltered is what went wrong with a change of a group's settings.
+func groupAltered(name string, r kmsg.IncrementalAlterConfigsResponseResource) error {
+	return groupError(name, kerr.ErrorForCode(r.ErrorCode), orEmpty(r.ErrorMessage))
 }
 
 func orEmpty(s *string) string {

@@ -89,7 +89,7 @@ func partitionsOf(g *groupView, committed kadm.OffsetResponses) map[string]map[i
 		return rows[topic][partition]
 	}
 	committed.Each(func(o kadm.OffsetResponse) {
-		if o.Err == nil && o.At >= 0 {
+		if o.Err == nil { // a negative offset is one that a client has committed
 			row := at(o.Topic, o.Partition)
 			row.Committed, row.Metadata = new(o.At), o.Metadata
 		}

@@ -67,7 +67,7 @@ Offsets are kept within the log. --dry-run first shows what would be.
 	flags.Int64Var(&f.shift, "shift", 0, "move by `N` records, back if negative")
 	flags.StringVar(&f.file, "file", "", "move to the offsets of a CSV `FILE`; - is stdin")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would be, and change nothing")
-	flags.BoolVar(&f.export, "export", false, "write what would be as CSV, and change nothing")
+	flags.BoolVar(&f.export, "export", false, "write what would be as CSV, or JSON with -o json, and change nothing")
 	return cmd
 }
 
@@ -150,7 +150,7 @@ func (a *commands) seek(ctx context.Context, admin *kadm.Client, name string, wh
 		return err
 	}
 	if f.dryRun {
-		fmt.Fprintln(a.ErrOut, "nothing was changed; without --dry-run it is")
+		a.NothingChanged()
 	}
 	return nil
 }
@@ -192,7 +192,21 @@ func commitPlan(ctx context.Context, admin *kadm.Client, name string, plan []see
 	return nil
 }
 
+// exportedRow is a line of group seek --export -o json.
+type exportedRow struct {
+	Topic     string `json:"topic"`
+	Partition int32  `json:"partition"`
+	Offset    int64  `json:"offset"`
+}
+
 func (a *commands) exportPlan(plan []seekRow) error {
+	if a.Output == "json" {
+		rows := make([]exportedRow, len(plan))
+		for i, row := range plan {
+			rows[i] = exportedRow{row.Topic, row.Partition, row.After}
+		}
+		return a.PrintJSON(rows)
+	}
 	w := csv.NewWriter(a.Out)
 	for _, row := range plan {
 		if err := w.Write([]string{row.Topic, strconv.Itoa(int(row.Partition)), strconv.FormatInt(row.After, 10)}); err != nil {

@@ -125,10 +125,13 @@ func (s *seeker) after(row *seekRow, start, end int64) (int64, error) {
 	}
 }
 
-// added is a+b for an a that is not negative, or the largest number there is.
+// added is a+b, or the largest or smallest number there is where the sum lies beyond it.
 func added(a, b int64) int64 {
-	if b > math.MaxInt64-a {
+	switch {
+	case b > 0 && a > math.MaxInt64-b:
 		return math.MaxInt64
+	case b < 0 && a < math.MinInt64-b:
+		return math.MinInt64
 	}
 	return a + b
 }
