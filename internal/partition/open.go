@@ -21,16 +21,16 @@ type OpenOptions struct {
 	Syncer        Syncer       // told of what wants a sync; nil: nobody is
 }
 
-// Open opens or creates the partition's directory dir; it also checks or writes partition.metadata. The partition
+// Open opens or creates the partition's directory dir; it also checks or writes partition.metadata, anew if it cannot be read (Mended). The partition
 // leads nothing until Lead. Everything that the log holds is durable and committed when Open returns: what a crash of the
 // process left in the page cache is synced first, and so is the directory of a new one.
 func Open(fs vfs.FS, dir string, id ID, now time.Time, opts OpenOptions) (*Partition, error) {
 	// Another topic's directory must not even be recovered.
-	present, err := checkMetadata(fs, dir, id)
+	present, damage, err := checkMetadata(fs, dir, id)
 	if err != nil {
 		return nil, err
 	}
-	p := &Partition{id: id, fs: fs, dir: dir, syncer: opts.Syncer}
+	p := &Partition{id: id, fs: fs, dir: dir, syncer: opts.Syncer, mended: damage}
 	p.opts.Store(&opts.Options)
 	p.mu.now = now
 	p.log, err = log.Open(fs, dir, now, log.OpenOptions{

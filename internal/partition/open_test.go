@@ -50,10 +50,22 @@ func TestPartitionMetadata(t *testing.T) {
 		if err := vfs.WriteFile(fs, name, []byte(bad), true); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Open(fs, testID.String(), testID, start, OpenOptions{Options: testOptions(), Clean: true})
-		if !errors.Is(err, batch.ErrCorrupt) || !strings.Contains(err.Error(), metadataFile) {
+		p := openTest(t, fs, clean)
+		if err := p.Mended(); !errors.Is(err, batch.ErrCorrupt) || !strings.Contains(err.Error(), metadataFile) {
 			t.Errorf("%.60q: %v", bad, err)
 		}
+		mustClose(t, p)
+		if text, err := readFile(fs, name, metadataMax); err != nil || string(text) != formatMetadata(testID.TopicID) {
+			t.Errorf("%.60q became %q, %v", bad, text, err)
+		}
+	}
+	// What names another topic stays that topic's, whatever else is wrong with it.
+	stale := strings.Replace(formatMetadata(topic.ID{9}), "version: 0", "versiom: 0", 1)
+	if err := vfs.WriteFile(fs, name, []byte(stale), true); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(fs, testID.String(), testID, start, OpenOptions{Options: testOptions(), Clean: true}); !errors.Is(err, kerr.InconsistentTopicID) {
+		t.Errorf("a stale directory with a damaged file: %v", err)
 	}
 	// Kafka ends lines as it likes.
 	if err := vfs.WriteFile(fs, name, []byte("version: 0\r\ntopic_id: AQIDAAAAAAAAAAAAAAAAAA\r\n"), true); err != nil {

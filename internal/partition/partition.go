@@ -75,6 +75,7 @@ type Partition struct {
 	dir    string
 	log    *log.Log
 	syncer Syncer
+	mended error // see Mended
 
 	opts atomic.Pointer[Options]
 	// The marks that questions read without the lock; stored under mu.
@@ -97,6 +98,20 @@ type Partition struct {
 
 // Recovery says what Open found and did to the log.
 func (p *Partition) Recovery() log.Recovery { return p.log.Recovery() }
+
+// Mended says what was wrong with partition.metadata, which Open has written anew; nil: nothing.
+func (p *Partition) Mended() error { return p.mended }
+
+// Damage lists the batches that are known to be unreadable, at most that many, and counts them all; see log.Damage.
+func (p *Partition) Damage(most int) ([]log.Damage, int) { return p.log.Damage(most) }
+
+// Failure is nil, or why the partition is offline. One that was closed is not.
+func (p *Partition) Failure() error {
+	if f := p.failure.Load(); f != nil {
+		return f.cause()
+	}
+	return nil
+}
 
 // ID is the partition's name.
 func (p *Partition) ID() ID { return p.id }

@@ -53,7 +53,7 @@ type Fetch struct {
 }
 
 // Read answers a fetch with what is committed now; the caller releases the range. The error is a *kerr.Error, perhaps
-// wrapped; the marks are valid with OFFSET_OUT_OF_RANGE too. An offset between the high watermark and the end is not
+// wrapped: CORRUPT_MESSAGE where a damaged batch stands at the offset. The marks are valid with OFFSET_OUT_OF_RANGE too. An offset between the high watermark and the end is not
 // out of range: there is nothing to read yet.
 func (p *Partition) Read(f Fetch) (log.Range, Offsets, error) {
 	if err := p.refusal(); err != nil {

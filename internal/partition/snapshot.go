@@ -89,8 +89,13 @@ func (p *Partition) replay(now int64, from, end batch.Offset) error {
 	if from >= end {
 		return nil
 	}
+	_, damaged := p.log.Damage(0)
 	err := p.log.Scan(from, func(header batch.Batch) error {
-		p.mu.producers.Apply(now, header)
+		if damaged > 0 && p.log.Unreadable(header.BaseOffset()) {
+			p.mu.producers.ApplyDamaged(now, header)
+		} else {
+			p.mu.producers.Apply(now, header)
+		}
 		return nil
 	})
 	if err != nil {

@@ -276,3 +276,34 @@ func BenchmarkCheckCommit(b *testing.B) {
 		base += 10
 	}
 }
+
+// TestApplyDamaged: the header of a batch that cannot be read counts only where it goes on with what its producer wrote before.
+func TestApplyDamaged(t *testing.T) {
+	t.Parallel()
+	first := header{producer: 1, epoch: 3, sequence: 0, count: 5}
+	for name, c := range map[string]struct {
+		damaged header
+		next    int32 // the sequence that is accepted then
+	}{
+		"goes on":               {header{producer: 1, epoch: 3, sequence: 5, count: 5}, 10},
+		"another epoch":         {header{producer: 1, epoch: 7, sequence: 0, count: 5}, 5},
+		"another sequence":      {header{producer: 1, epoch: 3, sequence: 50, count: 5}, 5},
+		"a producer of nowhere": {header{producer: 9, epoch: 3, sequence: 5, count: 5}, 5},
+	} {
+		table := New()
+		table.Apply(0, first.batch())
+		c.damaged.base = 5
+		table.ApplyDamaged(0, c.damaged.batch())
+		if table.Len() != 1 {
+			t.Errorf("%s: %d producers are known", name, table.Len())
+		}
+		for _, sequence := range []int32{c.next + 1, c.next} {
+			b := header{producer: 1, epoch: 3, sequence: sequence, count: 1}.batch()
+			_, err := table.Check(0, b, 10, 0)
+			if (err == nil) != (sequence == c.next) {
+				t.Errorf("%s: sequence %d: %v, want %d", name, sequence, err, c.next)
+			}
+			table.Discard()
+		}
+	}
+}

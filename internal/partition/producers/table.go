@@ -142,6 +142,19 @@ func (t *Table) Apply(now int64, b batch.Batch) {
 	p.touched = min(now, p.lastTimestamp)
 }
 
+// ApplyDamaged takes the header of a batch that cannot be read. It is believed only where it goes on with what the producer wrote
+// before: else a flipped bit could fence a producer, or have its next batch refused. A producer whose newest batch is passed over is told
+// OUT_OF_ORDER_SEQUENCE_NUMBER, and goes on with a new epoch.
+func (t *Table) ApplyDamaged(now int64, b batch.Batch) {
+	i, known := t.at[b.ProducerID()]
+	if !known || b.IsControl() || b.Count() != b.LastOffsetDelta()+1 {
+		return
+	}
+	if p := &t.producers[i]; p.epoch == b.ProducerEpoch() && p.n > 0 && p.nextSequence() == b.BaseSequence() {
+		t.Apply(now, b)
+	}
+}
+
 // Newest returns a function that tells, of a batch by its header, whether it is one of those remembered now, or a marker
 // of a producer that has written nothing since. Compaction must leave such batches, or the producer's sequence would be
 // lost with the next restart (KAFKA-7385). The function goes on knowing what was remembered when it was made.

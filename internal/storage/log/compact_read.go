@@ -59,6 +59,9 @@ func (r *passReader) walk(s held, from batch.Offset, yield func(batch.Batch) boo
 				want = max(need.Need, r.pass.cleaner.Buffer)
 				break
 			}
+			if err != nil && len(b) > 0 {
+				s.NoteDamage(segment.Damage{Pos: pos, Size: int64(len(b)), Base: b.BaseOffset(), Next: b.NextOffset(), Why: err.Error()})
+			}
 			if err != nil {
 				return &segment.CorruptError{File: s.Name(segment.Log), Position: pos, Expected: "a whole record batch", Found: err.Error()}
 			}

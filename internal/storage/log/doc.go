@@ -9,8 +9,9 @@
 //     are used again.
 //  3. No byte position is written twice while it was published: Truncate seals what it cuts and goes on in a new file.
 //  4. An error that is not ErrNoSpace (room, descriptors, memory) is final (ErrFailed): a failed sync above all.
-//  5. What Sync returned survives a power cut. Recovery cuts only what is at or past the recovery point; damage below is
-//     batch.ErrCorrupt and nothing is removed.
+//  5. What Sync returned survives a power cut. Recovery cuts only what is at or past the recovery point, and nothing behind
+//     which a whole batch stands, but for what a crash has torn. Where the batches cannot be followed it is batch.ErrCorrupt, and nothing is
+//     removed. A damaged batch that leads to the next one stays; reads of it are batch.ErrCorrupt.
 //  6. A segment's files go when its last reader does.
 //
 // Crash assumptions: a synced file keeps its bytes and size, a synced directory its entries; unsynced bytes may be there, not
@@ -30,7 +31,7 @@
 // replaces was synced, and what it replaces it with is, names and all, before each step: sweep goes on from any of them. The last
 // batch of each new segment stays, if need be empty, so that compaction makes no hole between segments.
 //
-// Files in reading order: log.go, errors.go, append.go, read.go, hints.go, sync.go, open.go, sweep.go, recover.go, epochs.go,
-// epochfile.go, repair.go, times.go, times_max.go, retain.go, truncate.go, close.go; compact.go, compact_dirt.go, compact_read.go,
+// Files in reading order: log.go, errors.go, append.go, read.go, hints.go, sync.go, open.go, sweep.go, recover.go, damage.go,
+// epochs.go, epochfile.go, repair.go, times.go, times_max.go, retain.go, truncate.go, close.go; compact.go, compact_dirt.go, compact_read.go,
 // compact_write.go, compact_swap.go, compact_txnindex.go.
 package log

@@ -19,6 +19,7 @@ type Recovery struct {
 	Segments int                   // walked
 	Cut      int64                 // bytes removed from the end, none of them below the recovery point
 	Bad      *segment.CorruptError // what stood where the log was cut
+	Damaged  int                   // batches that cannot be read; see Damage
 	Missing  int64                 // offsets from the log's end to the recovery point: a stale checkpoint, or a lost tail
 }
 
@@ -31,8 +32,9 @@ type loaded struct {
 // Recovery says what Open found and did.
 func (l *Log) Recovery() Recovery { return l.report }
 
-// Open opens the log in dir, creating it when it is not there, and recovers it as opts say. Damage below the recovery point
-// is batch.ErrCorrupt, and nothing is changed then.
+// Open opens the log in dir, creating it when it is not there, and recovers it as opts say. If the batches that may have been
+// acknowledged cannot be followed to their end, the error is batch.ErrCorrupt, and nothing is changed. A batch that is damaged while
+// those behind it can be reached stays where it is; reads of it are batch.ErrCorrupt.
 func Open(fsys vfs.FS, dir string, now time.Time, opts OpenOptions) (*Log, error) {
 	l := &Log{fs: fsys, dir: dir, onRoll: opts.OnRoll, onRewrite: opts.OnRewrite, opened: now}
 	l.loaded.lastEpoch = batch.NoEpoch

@@ -16,7 +16,7 @@ type Range struct {
 	seg *segment.Segment
 	pos int64
 	n   int
-	// more: the range ends with its segment, and the next one holds what was asked for too.
+	// more: the range ends with its segment and the next one holds what was asked for too, or it ends before a damaged batch.
 	more bool
 }
 
@@ -32,7 +32,8 @@ func (r *Range) Next() (next batch.Offset, ok bool) {
 	return found.Next, err == nil && ok && found.Pos >= r.pos
 }
 
-// More reports whether the range ends only because its segment does: a read from there on gets more at once.
+// More reports whether the range ends only because its segment does, or a damaged batch follows: a read from there on has its answer at
+// once.
 func (r *Range) More() bool { return r.more }
 
 // ReadAt fills dst from byte off of the range on; like io.ReaderAt, it gives io.EOF at the range's end.
@@ -119,7 +120,8 @@ func (w window) bound(i int, limit batch.Offset) (pos int64, exact bool) {
 
 // Read finds the batch that holds from and returns at most most bytes from its start, below limit (exclusive; at
 // most End). With whole, a first batch larger than most is returned whole (KIP-74). from == limit gives an
-// empty range. Offsets outside [Start, End] give ErrOffsetOutOfRange. An offset that compaction removed finds the next batch.
+// empty range. Offsets outside [Start, End] give ErrOffsetOutOfRange. An offset that compaction removed finds the next batch. The range
+// ends before a batch that is known to be damaged; if it would begin with one, the error is batch.ErrCorrupt.
 func (l *Log) Read(from, limit batch.Offset, most int, whole bool) (Range, error) {
 	for {
 		w := l.window()
@@ -191,10 +193,17 @@ func (l *Log) readSegment(w window, i int, r *Range, from, limit batch.Offset, m
 	if pos >= end {
 		return false, nil
 	}
+	bad, capped := seg.DamageIn(pos, end)
+	if capped {
+		if bad.Pos <= pos {
+			return false, seg.DamageError(bad)
+		}
+		end = bad.Pos
+	}
 	r.pos, r.n = pos, int(min(int64(most), end-pos))
 	if int64(r.n) == end-pos {
-		r.more = i+1 < len(w.segs) && w.segs[i+1].Base() < limit
-		if exact && seg == w.active {
+		r.more = capped || i+1 < len(w.segs) && w.segs[i+1].Base() < limit
+		if exact && !capped && seg == w.active {
 			l.hints.put(seg, limit, end) // the reader goes on here
 		}
 		return true, nil

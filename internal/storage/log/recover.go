@@ -10,8 +10,8 @@ import (
 	"github.com/ottla-io/ottla/internal/storage/segment"
 )
 
-// recover walks the segments from first on, checking every batch, and cuts the log at the first byte that is not a whole
-// batch's, if that is not below the recovery point. It returns the log's end.
+// recover walks the segments from first on and checks every batch. It cuts the log at what a crash has left of its end, which is never
+// below the recovery point, and steps over batches that are damaged (see segment.Recover). It returns the log's end.
 func (l *Log) recover(now time.Time, first int, opts OpenOptions) (batch.Offset, error) {
 	end := (*l.segs.Load())[first].Base()
 	for i := first; i < l.Segments(); i++ {
@@ -29,7 +29,12 @@ func (l *Log) recover(now time.Time, first int, opts OpenOptions) (batch.Offset,
 			}
 			break
 		}
-		r, err := seg.Recover(l.limit(i), func(h batch.Batch) {
+		limits := segment.Limits{Limit: l.limit(i), Durable: opts.RecoveryPoint, Gaps: opts.Compacted}
+		limits.Followed = limits.Limit < math.MaxInt64
+		r, err := seg.Recover(limits, func(h batch.Batch, damaged bool) {
+			if damaged {
+				return
+			}
 			if i == first && first > 0 && l.loaded.lastEpoch < 0 && l.epochs.of(h.BaseOffset()) != h.LeaderEpoch() {
 				l.loaded.epochFile = false // it may have missed what is not walked, too
 			}
@@ -41,6 +46,9 @@ func (l *Log) recover(now time.Time, first int, opts OpenOptions) (batch.Offset,
 		}
 		end = r.Next
 		if r.Bad != nil {
+			if r.Broken {
+				return 0, fmt.Errorf("what stands behind may have been acknowledged, and is not cut off: %w", r.Bad)
+			}
 			if err := l.cut(i+1, r.Proven, opts, r.Bad); err != nil {
 				return 0, err
 			}
@@ -49,6 +57,7 @@ func (l *Log) recover(now time.Time, first int, opts OpenOptions) (batch.Offset,
 		if err := seg.Adopt(r, now.UnixMilli()); err != nil {
 			return 0, err
 		}
+		l.report.Damaged += len(r.Damage)
 		l.report.Segments++
 		l.written.Add(r.Valid)
 		if seg.Acquire() {

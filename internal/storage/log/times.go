@@ -20,7 +20,7 @@ type TimestampOffset struct {
 var errFound = errors.New("found")
 
 // FindTimestamp returns the first record below limit whose timestamp is at least ts; ok is false if there is none. A batch that
-// cannot be read is passed over: no reader gets a record of it. As in Kafka, a control record counts.
+// cannot be read, or is known to be damaged, is passed over: no reader gets a record of it. As in Kafka, a control record counts.
 // Errors: batch.ErrCorrupt if the chain of batches cannot be followed; batch.ErrTooLarge for records above batch.DefaultLimitBytes.
 func (l *Log) FindTimestamp(ts int64, limit batch.Offset) (found TimestampOffset, ok bool, err error) {
 	w, start := l.window(), l.Start()
@@ -60,7 +60,7 @@ func (w window) findIn(l *Log, i int, ts int64, start, limit batch.Offset) (foun
 		if h.BaseOffset() >= limit {
 			return errFound
 		}
-		if h.MaxTimestamp() < ts || h.LastOffset() < start {
+		if h.MaxTimestamp() < ts || h.LastOffset() < start || seg.DamageAt(pos) {
 			return nil
 		}
 		err = l.walkRecords(seg, pos, size, func(_ batch.Batch, at TimestampOffset) bool {

@@ -88,7 +88,7 @@ func (s *traced) open(d *datadriven.TestData) error {
 	}
 	s.l = l
 	if r := l.Recovery(); r != (log.Recovery{}) {
-		fmt.Fprintf(&s.out, "walked %d segments, cut %d bytes, missing %d, bad: %v\n", r.Segments, r.Cut, r.Missing, r.Bad)
+		fmt.Fprintf(&s.out, "walked %d segments, cut %d bytes, damaged %d, missing %d, bad: %v\n", r.Segments, r.Cut, r.Damaged, r.Missing, r.Bad)
 	}
 	return s.report(nil)
 }

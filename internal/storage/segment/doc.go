@@ -3,7 +3,7 @@
 //
 // Invariants:
 //
-//  1. Bytes below Size are whole batches with rising offsets, and never change. What stands behind them means nothing.
+//  1. Bytes below Size are batches with rising offsets, whole but for those of Damage, and never change. What stands behind them means nothing.
 //  2. Only the log is the truth. A side file is checked when it is loaded and at each lookup by the header it leads to; if
 //     it is missing, stale or wrong it is built anew from the log. Its failure costs time, never a record.
 //  3. A failed Write leaves the file as long as before, or an error that is not ErrNoSpace.
@@ -21,5 +21,6 @@
 //
 // Files in reading order: name.go, segment.go (a segment's life), errors.go, write.go (the appender), cursor.go (walking
 // headers), locate.go (finding an offset), times.go (finding a time), side.go (an index's entries), load.go
-// (checking and rebuilding them), recover.go (after a crash, and truncation).
+// (checking and rebuilding them), recover.go (after a crash, and truncation), damage.go and resync.go (bit rot told from torn writes),
+// examine.go (for a repair).
 package segment

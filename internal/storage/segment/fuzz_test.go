@@ -24,7 +24,7 @@ func FuzzRecover(f *testing.F) {
 		s := Open(fs, "d", 5, testInterval, int64(len(content)), false)
 		write(t, fs, s.Name(Log), content)
 		var offsets []batch.Offset
-		r, err := s.Recover(1000, func(h batch.Batch) { offsets = append(offsets, h.BaseOffset(), h.NextOffset()) })
+		r, err := s.Recover(Limits{Limit: 1000}, func(h batch.Batch, _ bool) { offsets = append(offsets, h.BaseOffset(), h.NextOffset()) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func FuzzRecover(f *testing.F) {
 		rest, next := content[:r.Valid], s.base
 		for len(rest) > 0 {
 			var b batch.Batch
-			if b, rest, err = batch.Next(rest); err != nil || b.CheckCRC() != nil || b.BaseOffset() < next {
+			if b, rest, err = batch.Next(rest); err != nil || (b.CheckCRC() != nil) != s.DamageAt(r.Valid-int64(len(b)+len(rest))) || b.BaseOffset() < next {
 				t.Fatalf("adopted %v at %d: %v", b, next, err)
 			}
 			next = b.NextOffset()
@@ -50,7 +50,7 @@ func FuzzRecover(f *testing.F) {
 				t.Fatalf("locate %d: %+v %v %v", offsets[i], found, ok, err)
 			}
 		}
-		if again, err := Open(fs, "d", 5, testInterval, r.Valid, false).Recover(1000, func(batch.Batch) {}); err != nil || again.Bad != nil || again.Next != r.Next {
+		if again, err := Open(fs, "d", 5, testInterval, r.Valid, false).Recover(Limits{Limit: 1000}, func(batch.Batch, bool) {}); err != nil || again.Bad != nil || again.Next != r.Next {
 			t.Fatalf("again: %+v %v", again, err)
 		}
 	})

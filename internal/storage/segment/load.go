@@ -149,7 +149,7 @@ func (s *Segment) probeTimes(v view) error {
 func (s *Segment) rebuild(f *sideFile) (*tail, error) {
 	b := newBuilder(s)
 	err := s.Scan(0, s.Size(), func(h batch.Batch, pos int64, _ int) error {
-		b.add(h, pos)
+		b.add(h, pos, s.DamageAt(pos))
 		return nil
 	})
 	if err != nil && !errors.Is(err, batch.ErrCorrupt) { // up to damage, the index serves
@@ -203,8 +203,9 @@ func newBuilder(s *Segment) *builder {
 	return &builder{seg: s, interval: int64(s.interval), max: Timestamp{NoTimestamp, s.base}, lastTime: NoTimestamp}
 }
 
-func (b *builder) add(h batch.Batch, pos int64) {
-	if ts := h.MaxTimestamp(); ts > b.max.At {
+// add takes the batch at pos. Of a damaged one only its place is believed.
+func (b *builder) add(h batch.Batch, pos int64, damaged bool) {
+	if ts := h.MaxTimestamp(); ts > b.max.At && !damaged {
 		b.max = Timestamp{ts, h.LastOffset()}
 	}
 	if pos-b.indexed > b.interval {

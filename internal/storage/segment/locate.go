@@ -39,6 +39,11 @@ func (s *Segment) Scan(pos, end int64, fn func(header batch.Batch, pos int64, si
 	}
 }
 
+// scanTo calls fn with each header of [pos, end).
+func (s *Segment) scanTo(pos, end int64, fn func(header batch.Batch) error) error {
+	return s.Scan(pos, end, func(h batch.Batch, _ int64, _ int) error { return fn(h) })
+}
+
 // Locate finds the first batch below position end whose last offset is at least target; ok is false if there is none. It
 // costs an index lookup and, nearly always, one read.
 func (s *Segment) Locate(target batch.Offset, end int64) (found Found, ok bool, err error) {

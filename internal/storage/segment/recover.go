@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"math"
 
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/storage/vfs"
@@ -69,18 +68,23 @@ func (s *Segment) lastIndexed() (int64, error) {
 
 // Recovered is what a recovery walk found.
 type Recovered struct {
-	Next  batch.Offset  // after the last whole batch
-	Valid int64         // bytes of whole batches
+	Next  batch.Offset  // after the last batch
+	Valid int64         // bytes of batches that may stay
 	Size  int64         // bytes of the file
 	Bad   *CorruptError // what stands at Valid, if anything does
+	// Broken says that Bad is not the torn end of the log: batches that may have been acknowledged stand there or behind.
+	Broken bool
+	// Damage lists the batches below Valid that cannot be read.
+	Damage []Damage
 	// Proven is Next, but for a last batch that leaves a gap before it: no CRC covers its offset, and the next one not following on it
 	// may be the sign that it is wrong.
 	Proven batch.Offset
 }
 
-// Recover walks the whole log, checking every batch's CRC and that offsets rise from base on and stay below limit, and
-// calls fn with each header. It changes nothing. The walk ends at the first byte that is not a whole batch's.
-func (s *Segment) Recover(limit batch.Offset, fn func(header batch.Batch)) (r Recovered, err error) {
+// Recover walks the whole log, checking every batch's CRC and that offsets rise from base on and stay below the limit, and
+// calls fn with each header; damaged says that it is of a batch that cannot be read. It changes nothing. The walk goes on behind a
+// damaged batch whose header leads to the next one, and ends at the first byte that is no batch's.
+func (s *Segment) Recover(l Limits, fn func(header batch.Batch, damaged bool)) (r Recovered, err error) {
 	file, err := s.File()
 	if err != nil {
 		return r, err
@@ -89,20 +93,29 @@ func (s *Segment) Recover(limit batch.Offset, fn func(header batch.Batch)) (r Re
 		return r, fmt.Errorf("size of %s: %w", s.Name(Log), err)
 	}
 	r.Next, r.Proven = s.base, s.base
-	limit = min(limit, s.base+math.MaxInt32+1) // see Holds
 	w := walk{file: file, end: r.Size, buf: make([]byte, min(recoverChunk, r.Size))}
 	b := newBuilder(s)
 	for w.pos < w.end {
-		header, size, err := w.batch(r.Next, limit)
-		if err != nil {
-			if w.failed != nil {
-				return r, fmt.Errorf("recover %s at position %d: %w", s.Name(Log), w.pos, w.failed)
-			}
-			r.Bad = &CorruptError{s.Name(Log), w.pos, "a whole record batch", err.Error()}
-			break
+		header, size, wrong := w.batch(r.Next, l.limit(s))
+		if w.failed != nil {
+			return r, fmt.Errorf("recover %s at position %d: %w", s.Name(Log), w.pos, w.failed)
 		}
-		b.add(header, w.pos)
-		fn(header)
+		if wrong == nil && !l.Gaps && r.Next < l.Durable && header.BaseOffset() >= l.Durable {
+			header, wrong = nil, fmt.Errorf("base offset %d, though batches up to %d were synced", header.BaseOffset(), l.Durable)
+		}
+		if wrong != nil {
+			found, err := s.judge(&w, header, size, r.Proven, l, wrong)
+			if err != nil {
+				return r, err
+			}
+			if found != damaged {
+				r.Bad, r.Broken = &CorruptError{s.Name(Log), w.pos, "a whole record batch", wrong.Error()}, found == broken
+				break
+			}
+			r.Damage = append(r.Damage, damageOf(header, w.pos, int(size), wrong))
+		}
+		b.add(header, w.pos, wrong != nil)
+		fn(header, wrong != nil)
 		if r.Proven = r.Next; header.BaseOffset() == r.Next {
 			r.Proven = header.NextOffset()
 		}
@@ -129,6 +142,7 @@ func (s *Segment) Adopt(r Recovered, now int64) error {
 	b := s.recovered
 	s.recovered = nil
 	s.size.Store(r.Valid)
+	s.damage.Store(&r.Damage)
 	for _, f := range []*sideFile{&s.index, &s.times} {
 		f.loading.Lock()
 		f.tail.Store(s.install(f, b.finish(f.kind)))
@@ -155,7 +169,7 @@ type walk struct {
 	failed error // of a read
 }
 
-// batch judges the batch at pos.
+// batch judges the batch at pos. With a *crcError the header and the size are those of a batch that is wrong in nothing else.
 func (w *walk) batch(next, limit batch.Offset) (batch.Batch, int64, error) {
 	if w.end-w.pos < batch.HeaderSize {
 		return nil, 0, fmt.Errorf("%d bytes, too few for a header", w.end-w.pos)
@@ -184,7 +198,7 @@ func (w *walk) batch(next, limit batch.Offset) (batch.Batch, int64, error) {
 		at += int64(len(chunk))
 	}
 	if crc != header.CRC() {
-		return nil, 0, fmt.Errorf("CRC %08x, header says %08x", crc, header.CRC())
+		return header, int64(size), &crcError{crc, header.CRC()}
 	}
 	return header, int64(size), nil
 }
@@ -227,6 +241,7 @@ func (s *Segment) Cut(size int64) error {
 		return err
 	}
 	s.size.Store(size)
+	s.forgetDamage(size)
 	if err := file.Truncate(size); err != nil {
 		return fmt.Errorf("cut %s to %d bytes: %w", s.Name(Log), size, err)
 	}

@@ -48,8 +48,9 @@ type Segment struct {
 		state State      // of the file names
 		old   []vfs.File // side files that were replaced
 	}
-	interval  int      // index.interval.bytes for a rebuild
-	recovered *builder // between Recover and Adopt
+	damage    atomic.Pointer[[]Damage] // by position; stored under mu, or before there are readers
+	interval  int                      // index.interval.bytes for a rebuild
+	recovered *builder                 // between Recover and Adopt
 }
 
 func newSegment(fsys vfs.FS, dir string, base batch.Offset, interval int) *Segment {

@@ -121,11 +121,11 @@ func (s *Segment) largestFrom(largest Timestamp, limit batch.Offset) (Timestamp,
 	if err != nil || !ok {
 		return largest, err
 	}
-	err = s.Scan(found.Pos, end, func(h batch.Batch, _ int64, _ int) error {
+	err = s.Scan(found.Pos, end, func(h batch.Batch, pos int64, _ int) error {
 		if h.BaseOffset() >= limit {
 			return errStop
 		}
-		if h.MaxTimestamp() > largest.At {
+		if h.MaxTimestamp() > largest.At && !s.DamageAt(pos) {
 			largest = Timestamp{h.MaxTimestamp(), h.LastOffset()}
 		}
 		return nil

@@ -180,10 +180,14 @@ func (s *Segment) Waited(now, ts int64) (int64, error) {
 			w.first = NoTimestamp
 		} else {
 			found, err := s.At(0, s.Size())
-			if err != nil {
+			switch {
+			case errors.Is(err, batch.ErrCorrupt) || s.DamageAt(0):
+				w.first = NoTimestamp // the clock tells
+			case err != nil:
 				return 0, err
+			default:
+				w.first = found.MaxTimestamp
 			}
-			w.first = found.MaxTimestamp
 		}
 	}
 	if w.first >= 0 {
