@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) logCommand() *cobra.Command {
-	return group("log", "look into a data directory's files, Ottla's or Kafka's (no broker needed)", a.logDump(), a.logVerify())
+	return group("log", "look into a data directory's files, Ottla's or Kafka's, and repair them (no broker needed)", a.logDump(), a.logVerify(), a.logRepair())
 }
 
 func (a *app) logDump() *cobra.Command {
@@ -69,7 +69,7 @@ func (a *app) verify(files []string) error {
 			session.Plural(v.Records, "record"), session.Counted(v.Entries, "index entry", "index entries"))
 	}
 	if len(v.Problems) > 0 {
-		return fmt.Errorf("%s found; a broker that starts after a crash cuts off a torn end and makes the indexes anew, but repairs no batch", session.Plural(len(v.Problems), "problem"))
+		return fmt.Errorf("%s found; a broker that starts after a crash cuts off a torn end and makes the indexes anew; what `ottla log repair --dry-run` shows stays", session.Plural(len(v.Problems), "problem"))
 	}
 	return nil
 }

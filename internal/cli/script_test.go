@@ -184,7 +184,7 @@ func TestEveryCommandHasAScript(t *testing.T) {
 	}
 	for _, cmd := range []string{
 		"topic list", "topic create", "topic describe", "topic alter", "topic delete", "topic add-partitions", "topic trim",
-		"produce", "consume", "config get", "config set", "config unset", "config explain", "log dump", "log verify", "bench produce", "bench consume",
+		"produce", "consume", "config get", "config set", "config unset", "config explain", "log dump", "log verify", "log repair", "bench produce", "bench consume",
 		"group list", "group describe", "group members", "group seek", "group delete", "group delete-offsets",
 		"version", "__complete topic", "completion bash",
 	} {

@@ -34,6 +34,7 @@ var graph = []struct{ name, kind, imports string }{
 	{"storage/segment", shell, "protocol/batch storage/vfs"},
 	{"storage/log", shell, "protocol/batch storage/compact storage/segment storage/vfs"},
 	{"storage/journal", shell, "protocol/batch protocol/topic storage/segment storage/vfs"},
+	{"storage/repair", shell, "protocol/batch protocol/topic storage/journal storage/segment storage/vfs"},
 	{"partition", shell, "partition/producers partition/replica protocol/batch protocol/topic storage/log storage/vfs"},
 	{"cluster/controller", shell, "cluster/meta protocol/batch protocol/topic storage/log storage/vfs"},
 	{"broker", shell, "cluster/controller cluster/cow cluster/meta partition protocol/batch protocol/topic storage/journal storage/log storage/vfs"},
@@ -58,7 +59,7 @@ var graph = []struct{ name, kind, imports string }{
 	{"cli/logfile", shell, "coordinator/record protocol/batch"},
 	{"cli/session", shell, ""},
 	{"cli/consume", shell, "cli/session protocol/batch"},
-	{"cli", shell, "host . cli/consume cli/logfile cli/session config protocol/batch setting"},
+	{"cli", shell, "host . cli/consume cli/logfile cli/session config protocol/batch setting storage/repair storage/vfs"},
 	{"cmd/ottla", shell, "cli"},
 }
 
