@@ -2,6 +2,7 @@ package ottla
 
 import (
 	"github.com/ottla-io/ottla/internal/admin"
+	"github.com/ottla-io/ottla/internal/api/configapi"
 	"github.com/ottla-io/ottla/internal/coordinator"
 )
 
@@ -37,6 +38,14 @@ func (s *Server) figures() admin.Figures {
 	}
 	f.Groups = groupsFigures(s.groups.Figures(admin.GroupPartitionsMax))
 	return f
+}
+
+// troubles are what is wrong with a topic's partitions here, as clients that ask are told.
+func (s *Server) troubles(topic string) (list []configapi.Trouble) {
+	for _, t := range s.broker.Troubles(topic) {
+		list = append(list, configapi.Trouble{Partition: t.Index, Offline: t.Offline, Text: t.Text})
+	}
+	return list
 }
 
 // groupsFigures are those of the coordinator as the metrics want them.

@@ -173,7 +173,7 @@ func (s *Server) apiOptions(opts Options) api.Options {
 		DescribedPartitionsMax: c.Int("max.request.partition.size.limit"),
 		Handlers: []map[kmsg.Key]api.Handler{
 			aclapi.Handlers(),
-			configapi.Handlers(configapi.Options{Node: s.broker, Configs: s.settings, LogLevel: opts.LogLevel}),
+			configapi.Handlers(configapi.Options{Node: s.broker, Configs: s.settings, LogLevel: opts.LogLevel, Troubles: s.troubles}),
 			groupapi.Handlers(groupapi.Options{Groups: groupCoordinator{s.groups}, Consumer: c.RebalanceProtocol("consumer")}),
 		},
 	}

@@ -18,7 +18,8 @@ import (
 // from v1 on, where an empty list asks for none. Brokers are at the address that they advertise on the client's listener; where
 // nothing is advertised, at the one that the client reached. A topic that is not there is created if the broker's settings and the client
 // (v4+) allow it; else it gets UNKNOWN_TOPIC_OR_PARTITION, or INVALID_TOPIC_EXCEPTION if it never could be there. Ids that are not known
-// get UNKNOWN_TOPIC_ID (v12+). Partitions without a leader get LEADER_NOT_AVAILABLE.
+// get UNKNOWN_TOPIC_ID (v12+). Partitions without a leader get LEADER_NOT_AVAILABLE. One whose log cannot be served here has no leader, and
+// this broker among its offline replicas.
 //
 // **Differences from Apache Kafka**
 //
@@ -50,7 +51,7 @@ func (a *API) metadata(ctx context.Context, req *Request, m *kmsg.MetadataReques
 	}
 	if asked == nil {
 		for _, t := range image.Topics {
-			resp.Topics = append(resp.Topics, metadataTopic(image, t, m))
+			resp.Topics = append(resp.Topics, a.metadataTopic(image, t, m))
 		}
 		return resp
 	}
@@ -153,13 +154,13 @@ func (a *API) answerTopic(req *Request, image *meta.Image, asked askedTopic, m *
 	}
 	if asked.name == nil {
 		if t := image.TopicByID(asked.id); t != nil {
-			return metadataTopic(image, t, m)
+			return a.metadataTopic(image, t, m)
 		}
 		rt.ErrorCode = code(kerr.UnknownTopicID)
 		return rt
 	}
 	if t := image.Topic(*asked.name); t != nil {
-		return metadataTopic(image, t, m)
+		return a.metadataTopic(image, t, m)
 	}
 	rt.ErrorCode = code(kerr.UnknownTopicOrPartition)
 	rt.IsInternal = topic.IsInternal(*asked.name)
@@ -174,7 +175,7 @@ func metadataBroker(b *meta.Broker, conn *Conn) kmsg.MetadataResponseBroker {
 }
 
 // metadataTopic describes a topic that is there.
-func metadataTopic(image *meta.Image, t *meta.Topic, m *kmsg.MetadataRequest) kmsg.MetadataResponseTopic {
+func (a *API) metadataTopic(image *meta.Image, t *meta.Topic, m *kmsg.MetadataRequest) kmsg.MetadataResponseTopic {
 	rt := kmsg.NewMetadataResponseTopic()
 	name := t.Name
 	rt.Topic, rt.TopicID, rt.IsInternal = &name, t.ID, t.Internal
@@ -183,25 +184,16 @@ func metadataTopic(image *meta.Image, t *meta.Topic, m *kmsg.MetadataRequest) km
 	}
 	rt.Partitions = make([]kmsg.MetadataResponseTopicPartition, len(t.Partitions))
 	for i := range t.Partitions {
-		p, rp := &t.Partitions[i], &rt.Partitions[i]
+		p, gone := a.placed(image, t, i)
+		rp := &rt.Partitions[i]
 		*rp = kmsg.NewMetadataResponseTopicPartition()
 		rp.Partition = int32(i)
 		rp.Leader, rp.LeaderEpoch = p.Leader, int32(p.LeaderEpoch)
 		rp.Replicas, rp.ISR = p.Replicas, p.ISR
-		rp.OfflineReplicas = offline(image, p.Replicas)
+		rp.OfflineReplicas = gone
 		if p.Leader == meta.NoLeader {
 			rp.ErrorCode = code(kerr.LeaderNotAvailable)
 		}
 	}
 	return rt
-}
-
-// offline are the replicas on brokers that are not there, or fenced.
-func offline(image *meta.Image, replicas []int32) (ids []int32) {
-	for _, id := range replicas {
-		if b, ok := image.Broker(id); !ok || b.Fenced {
-			ids = append(ids, id)
-		}
-	}
-	return ids
 }

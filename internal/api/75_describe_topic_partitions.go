@@ -20,7 +20,7 @@ import (
 // whose names are below it are left out, and its topic begins at its partition; if topics are named, its topic must be among them.
 //
 // Per topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, and INVALID_REQUEST for all that are named if the cursor is wrong.
-// Partitions without a leader have LEADER_NOT_AVAILABLE.
+// Partitions without a leader have LEADER_NOT_AVAILABLE, as in Metadata.
 //
 // **Differences from Apache Kafka**
 //
@@ -64,7 +64,7 @@ func (a *API) describeTopicPartitions(_ context.Context, req *Request, m *kmsg.D
 		end := min(first+room, len(t.Partitions))
 		rt.TopicID, rt.IsInternal = t.ID, t.Internal
 		for i := first; i < end; i++ {
-			rt.Partitions = append(rt.Partitions, describedPartition(image, int32(i), &t.Partitions[i]))
+			rt.Partitions = append(rt.Partitions, a.describedPartition(image, t, i))
 		}
 		resp.Topics = append(resp.Topics, rt)
 		if end < len(t.Partitions) {
@@ -138,11 +138,12 @@ func describedTopic(name string) kmsg.DescribeTopicPartitionsResponseTopic {
 	return rt
 }
 
-func describedPartition(image *meta.Image, index int32, p *meta.Partition) kmsg.DescribeTopicPartitionsResponseTopicPartition {
+func (a *API) describedPartition(image *meta.Image, t *meta.Topic, index int) kmsg.DescribeTopicPartitionsResponseTopicPartition {
+	p, gone := a.placed(image, t, index)
 	rp := kmsg.NewDescribeTopicPartitionsResponseTopicPartition()
-	rp.Partition = index
+	rp.Partition = int32(index)
 	rp.LeaderID, rp.LeaderEpoch = p.Leader, int32(p.LeaderEpoch)
-	rp.Replicas, rp.ISR, rp.OfflineReplicas = p.Replicas, p.ISR, offline(image, p.Replicas)
+	rp.Replicas, rp.ISR, rp.OfflineReplicas = p.Replicas, p.ISR, gone
 	// Null would say that nobody knows.
 	rp.EligibleLeaderReplicas = append([]int32{}, p.ELR...)
 	rp.LastKnownELR = append([]int32{}, p.LastKnownELR...)

@@ -68,9 +68,10 @@ func TestDescribeClusterFenced(t *testing.T) {
 
 func TestDescribeTopicPartitionsWithoutLeader(t *testing.T) {
 	t.Parallel()
-	p := describedPartition(&meta.Image{Brokers: []meta.Broker{{ID: 1, Fenced: true}}}, 4, &meta.Partition{
+	a := newTestAPI(t)
+	p := a.describedPartition(&meta.Image{Brokers: []meta.Broker{{ID: 1, Fenced: true}}}, &meta.Topic{Partitions: []meta.Partition{{
 		Leader: meta.NoLeader, LeaderEpoch: 9, Replicas: []int32{1, 2}, ELR: []int32{1}, LastKnownELR: []int32{2},
-	})
+	}}}, 0)
 	if p.ErrorCode != kerr.LeaderNotAvailable.Code || p.LeaderID != -1 || p.LeaderEpoch != 9 || len(p.OfflineReplicas) != 2 || p.EligibleLeaderReplicas[0] != 1 || p.LastKnownELR[0] != 2 {
 		t.Errorf("%+v", p)
 	}

@@ -67,6 +67,7 @@ type node interface {
 	NodeID() int32
 	Partition(topic string, index int32) (*partition.Partition, error)
 	PartitionByID(id topic.ID, index int32) (*partition.Partition, error)
+	Offline(topic string, index int32) bool
 	TopicOptions(name string) partition.Options
 	Writable() error
 	CreateTopics(ctx context.Context, topics []meta.NewTopic, validateOnly bool) ([]meta.TopicResult, error)

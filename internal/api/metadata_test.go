@@ -71,6 +71,31 @@ func TestMetadataAll(t *testing.T) {
 	}
 }
 
+// TestMetadataOffline: a partition that this node cannot serve has no leader and an offline replica, in Metadata and in
+// DescribeTopicPartitions; the others are as they were.
+func TestMetadataOffline(t *testing.T) {
+	t.Parallel()
+	a := newTestAPI(t)
+	a.node.create("a", 2)
+	a.node.dead = map[string]bool{"a-1": true}
+	ps := a.metadataOf(metadataRequest(12, "a")).Topics[0].Partitions
+	if ps[0].Leader != 0 || ps[0].ErrorCode != 0 || len(ps[0].OfflineReplicas) != 0 {
+		t.Errorf("partition 0: %+v", ps[0])
+	}
+	if p := ps[1]; p.Leader != -1 || p.ErrorCode != kerr.LeaderNotAvailable.Code || !slices.Equal(p.OfflineReplicas, []int32{0}) || !slices.Equal(p.Replicas, []int32{0}) {
+		t.Errorf("partition 1: %+v", p)
+	}
+	m := kmsg.NewPtrDescribeTopicPartitionsRequest()
+	m.ResponsePartitionLimit = 10
+	ds := a.call(m).(*kmsg.DescribeTopicPartitionsResponse).Topics[0].Partitions
+	if ds[0].LeaderID != 0 || ds[1].LeaderID != -1 || ds[1].ErrorCode != kerr.LeaderNotAvailable.Code || !slices.Equal(ds[1].OfflineReplicas, []int32{0}) {
+		t.Errorf("described: %+v", ds)
+	}
+	if a.node.Image().Topic("a").Partitions[1].Leader != 0 {
+		t.Error("the metadata itself was changed")
+	}
+}
+
 // TestMetadataAddress: brokers are where they say on the client's listener; where they say nothing, at the address that the client reached.
 func TestMetadataAddress(t *testing.T) {
 	t.Parallel()

@@ -32,7 +32,8 @@ type testNode struct {
 	t     testing.TB
 	fs    vfs.FS
 	state *meta.State
-	full  error // Writable
+	full  error           // Writable
+	dead  map[string]bool // partitions that are offline, by directory
 	opts  partition.Options
 	mu    struct {
 		sync.Mutex
@@ -102,6 +103,7 @@ func (n *testNode) sync() {
 func (n *testNode) Image() *meta.Image                    { return n.state.Image() }
 func (n *testNode) NodeID() int32                         { return 0 }
 func (n *testNode) TopicOptions(string) partition.Options { return n.opts }
+func (n *testNode) Offline(name string, index int32) bool { return n.dead[topic.Dir(name, index)] }
 func (n *testNode) Writable() error                       { return n.full }
 
 func (n *testNode) AllocateProducerID(context.Context) (int64, error) {

@@ -69,34 +69,6 @@ func TestFailedSyncTakesTheDirectoryOffline(t *testing.T) {
 	}
 }
 
-func TestCorruptPartitionIsAlone(t *testing.T) {
-	t.Parallel()
-	files := vfs.NewMem()
-	b := bring(t, options(files))
-	createTopic(t, b, "a", 2)
-	produce(t, touch(t, b, "a", 0), "one")
-	produce(t, touch(t, b, "a", 1), "two")
-	crashed := files.CrashClone(vfs.CrashOptions{Keep: 0})
-	put(t, crashed, "a-0/partition.metadata", "nonsense")
-
-	again := bring(t, options(crashed))
-	if _, err := again.Partition("a", 0); !errors.Is(err, kerr.KafkaStorageError) {
-		t.Errorf("a damaged partition: %v, want KAFKA_STORAGE_ERROR", err)
-	}
-	if got := values(t, touch(t, again, "a", 1)); got != "two" {
-		t.Errorf("its neighbour: %q", got)
-	}
-	if st := again.Stats(); st.Offline != 1 {
-		t.Errorf("stats: %+v, want 1 offline", st)
-	}
-	if err := again.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if clean, _, _ := takeMarker(crashed); clean {
-		t.Error("the stop is called clean with a partition offline")
-	}
-}
-
 func TestDamagedTopFiles(t *testing.T) {
 	t.Parallel()
 	files := vfs.NewMem()

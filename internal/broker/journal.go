@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"syscall"
 
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
@@ -19,9 +20,9 @@ const settleWorkers = 2
 // journalPatience is how often several partitions must be dirty at once before the journal is made.
 const journalPatience = 32
 
-// replayJournal puts what an unclean stop left in the journal into the segments, and returns the ends that are durable so. A
-// journal beside the marker of a clean stop is older than that stop, which was another program's: it is thrown away.
-func (b *Broker) replayJournal() (map[journal.Key]batch.Offset, error) {
+// prepareJournal makes the journal ready for use. One beside the marker of a clean stop is older than that stop, which was another
+// program's: it is thrown away.
+func (b *Broker) prepareJournal() error {
 	id := randomID()
 	b.journal = journal.New(journal.Options{
 		FS: b.opts.FS, Size: b.opts.JournalBytes, Patience: journalPatience, Log: b.log, Secret: binary.BigEndian.Uint64(id[8:]),
@@ -39,11 +40,17 @@ func (b *Broker) replayJournal() (map[journal.Key]batch.Offset, error) {
 			b.log.Warn("journal of an unclean stop is thrown away: another program has opened and closed the directory since",
 				slog.String("dir", b.opts.DataDir), slog.String("file", journal.File))
 		}
-		return nil, err
+		return err
 	case !errors.Is(err, fs.ErrNotExist):
-		return nil, err
+		return err
 	}
-	report, err := journal.Replay(b.opts.FS, func(dir string) (topic.ID, error) { return readTopicID(b.opts.FS, dir) })
+	return nil
+}
+
+// replayJournal puts what an unclean stop left in the journal into the segments, and returns the ends that are durable so. The metadata
+// is loaded by then, and no partition is open.
+func (b *Broker) replayJournal() (map[journal.Key]batch.Offset, error) {
+	report, err := journal.Replay(b.opts.FS, b.topicOf)
 	if err != nil {
 		return nil, fmt.Errorf("data directory %s: %w", b.opts.DataDir, err)
 	}
@@ -55,6 +62,20 @@ func (b *Broker) replayJournal() (map[journal.Key]batch.Offset, error) {
 			slog.Int("partitions", len(report.Restored)), slog.Int64("bytes", report.Bytes))
 	}
 	return report.Restored, nil
+}
+
+// topicOf is whose a partition's directory is: what its partition.metadata says or, where that is lost or damaged, the topic of that name,
+// which the file is written anew for when the partition is opened.
+func (b *Broker) topicOf(dir string) (topic.ID, error) {
+	id, err := readTopicID(b.opts.FS, dir)
+	if _, io := errors.AsType[syscall.Errno](err); err == nil || io && !errors.Is(err, fs.ErrNotExist) {
+		return id, err
+	}
+	name, _, _ := topic.ParseDir(dir)
+	if t := b.control.Image().Topic(name); t != nil {
+		return t.ID, nil
+	}
+	return id, err
 }
 
 // turnJournal has what stands in the journal settled, so that recovery points move on and a crash leaves little to replay though nothing

@@ -101,7 +101,8 @@ func (b *Broker) touch(s *slot) (*partition.Partition, error) {
 	f := &failure{fmt.Errorf("%w: %s cannot be opened: %w", kerr.KafkaStorageError, s.id, err)}
 	switch {
 	case !passes(err):
-		b.log.Error("partition is offline: it cannot be opened", slog.Any("partition", s.id), slog.String("dir", s.dir()), slog.Any("err", err))
+		b.log.Error("partition is offline: it cannot be opened", slog.Any("partition", s.id), slog.String("dir", s.dir()), slog.Any("err", err),
+			slog.String("next", b.next(s.id, err)))
 		s.failed.Store(f)
 	case !s.mu.waits:
 		b.log.Warn("partition cannot be opened now; whoever asks for it next tries again", slog.Any("partition", s.id), slog.String("dir", s.dir()), slog.Any("err", err))
@@ -134,6 +135,7 @@ func (b *Broker) openLocked(s *slot, image *meta.Image, epoch batch.Epoch) (*par
 		return nil, errors.Join(err, p.Close(false))
 	}
 	b.reportRecovery(s, p.Recovery())
+	b.reportDamage(s, p)
 	s.mu.there = true
 	s.open.Store(p)
 	b.settle(s, p, image)

@@ -117,8 +117,7 @@ func (b *Broker) load(ctx context.Context) (err error) {
 	if err := checkFormat(files, b.opts.DataDir); err != nil {
 		return err
 	}
-	restored, err := b.replayJournal()
-	if err != nil {
+	if err := b.prepareJournal(); err != nil {
 		return err
 	}
 	clean, lastEpoch, err := takeMarker(files)
@@ -130,8 +129,10 @@ func (b *Broker) load(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	top.restored = restored
 	if err := b.openMetadata(top); err != nil {
+		return err
+	}
+	if top.restored, err = b.replayJournal(); err != nil {
 		return err
 	}
 	adopted, err := b.findAdoptable(top)
@@ -170,7 +171,7 @@ func (b *Broker) openMetadata(top *top) error {
 		RecoveryPoint: top.recoveryPoints[metadataKey], StartOffset: top.starts[metadataKey],
 	})
 	if err != nil {
-		return fmt.Errorf("open the metadata log: %w", err)
+		return fmt.Errorf("open the metadata log: %w", copyNeeded(dir, err))
 	}
 	if missing := b.metadata.Recovery().Missing; missing > 0 && top.hasMetadata {
 		return fmt.Errorf("metadata log %s ends at offset %d, its recovery point is %d: topics and settings would be forgotten; restore the directory "+
@@ -178,10 +179,18 @@ func (b *Broker) openMetadata(top *top) error {
 	}
 	journal := controller.NewLocal(b.metadata, b.opts.Clock)
 	if b.control, err = controller.Open(journal, state, b.published); err != nil {
-		return err
+		return copyNeeded(dir, err)
 	}
 	b.control.OnRefused(b.space.giveReserve)
 	return nil
+}
+
+// copyNeeded adds to the error of a damaged metadata log what to do.
+func copyNeeded(dir string, err error) error {
+	if errors.Is(err, batch.ErrCorrupt) {
+		return fmt.Errorf("%w; topics and settings would be forgotten: put back a copy of %s", err, dir)
+	}
+	return err
 }
 
 // metadataOptions are the settings of the metadata log: nothing of it is ever retained away, since snapshots are not written yet.

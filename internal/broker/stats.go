@@ -81,7 +81,7 @@ func (b *Broker) Known(topic string, index int32) (p *partition.Partition, marks
 type Stats struct {
 	Hosted     int   // partitions with a replica here
 	Opened     int   // of these, open
-	Offline    int   // of these, those that cannot be opened
+	Offline    int   // of these, those that cannot be served
 	Recovering int   // partitions that wait for recovery in the background
 	Syncs      int64 // fsyncs of partitions
 	SyncsAsked int64 // how often one was asked for
@@ -97,7 +97,7 @@ func (b *Broker) Stats() Stats {
 		if s.open.Load() != nil {
 			st.Opened++
 		}
-		if s.failed.Load() != nil {
+		if s.offline() != nil {
 			st.Offline++
 		}
 	})

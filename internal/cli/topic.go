@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/ottla-io/ottla/internal/cli/session"
@@ -67,6 +70,7 @@ type topicInfo struct {
 	Durability string            `json:"durability,omitempty"`
 	Configs    map[string]string `json:"configs"` // those that were set on the topic
 	Partitions []partitionInfo   `json:"partitions"`
+	Troubles   []trouble         `json:"troubles,omitempty"` // what is wrong, as the brokers tell
 }
 
 type partitionInfo struct {
@@ -77,6 +81,7 @@ type partitionInfo struct {
 	ISR       []int32 `json:"isr"`
 	Start     int64   `json:"start"`
 	End       int64   `json:"end"`
+	Offline   []int32 `json:"offline_replicas,omitempty"`
 	Size      int64   `json:"size"` // bytes of the leader's log, -1 if unknown
 }
 
@@ -86,8 +91,11 @@ func (a *app) topicDescribe() *cobra.Command {
 		ValidArgsFunction: a.CompleteTopics,
 		Example:           "  ottla topic describe orders",
 		RunE: func(cmd *cobra.Command, names []string) error {
-			return a.Admin(cmd.Context(), func(ctx context.Context, admin *kadm.Client) error {
-				infos, err := describeTopics(ctx, admin, names)
+			return a.withClient(cmd.Context(), func(ctx context.Context, client *kgo.Client) error {
+				infos, err := describeTopics(ctx, kadm.NewClient(client), names)
+				if err == nil {
+					err = addTroubles(ctx, client, infos)
+				}
 				if err != nil {
 					return err
 				}
@@ -114,11 +122,11 @@ func describeTopics(ctx context.Context, admin *kadm.Client, names []string) ([]
 		return nil, err
 	}
 	starts, err := admin.ListStartOffsets(ctx, names...)
-	if err != nil {
+	if err != nil && !errors.Is(err, kerr.LeaderNotAvailable) {
 		return nil, err
 	}
 	ends, err := admin.ListEndOffsets(ctx, names...)
-	if err != nil {
+	if err != nil && !errors.Is(err, kerr.LeaderNotAvailable) {
 		return nil, err
 	}
 	configs, err := admin.DescribeTopicConfigs(ctx, names...)
@@ -132,7 +140,7 @@ func describeTopics(ctx context.Context, admin *kadm.Client, names []string) ([]
 		for _, p := range d.Partitions.Sorted() {
 			info.Partitions = append(info.Partitions, partitionInfo{
 				p.Partition, p.Leader, p.LeaderEpoch, p.Replicas, p.ISR,
-				offsetOf(starts, d.Topic, p.Partition), offsetOf(ends, d.Topic, p.Partition), sizes.of(d.Topic, p.Partition, p.Leader),
+				offsetOf(starts, d.Topic, p.Partition), offsetOf(ends, d.Topic, p.Partition), p.OfflineReplicas, sizes.of(d.Topic, p.Partition, p.Leader),
 			})
 		}
 		addConfigs(&info, configs)
@@ -225,5 +233,14 @@ func (a *app) printTopic(info topicInfo) error {
 		}
 		t.Row(p.Partition, leader, p.Epoch, session.JoinInts(p.Replicas), session.JoinInts(p.ISR), p.Start, p.End, bytes)
 	}
-	return t.Write(a.Out)
+	if err := t.Write(a.Out); err != nil {
+		return err
+	}
+	for i, p := range info.Troubles {
+		if i == 0 {
+			fmt.Fprintln(a.Out)
+		}
+		fmt.Fprintf(a.Out, "partition %d on broker %d: %s\n", p.Partition, p.Broker, p.Text)
+	}
+	return nil
 }

@@ -140,8 +140,10 @@ func (s *shard) unloadableLocked(err error) {
 	s.mu.trouble = err.Error()
 	next := "mend what the error names"
 	switch {
-	case errors.Is(err, record.ErrMalformed), errors.Is(err, batch.ErrCorrupt):
+	case errors.Is(err, record.ErrMalformed):
 		next = "see ottla log dump --offsets of its directory; put back a sound copy of it, or set it aside and lose its groups' offsets"
+	case errors.Is(err, batch.ErrCorrupt):
+		next = "stop the broker and put back a sound copy of its directory; or have ottla log repair pass over what is damaged, and lose what it held of its groups"
 	case errors.Is(err, kerr.KafkaStorageError):
 		next = "mend the disk or the directory, then restart"
 	}

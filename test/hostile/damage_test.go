@@ -59,6 +59,35 @@ func seeded(t *testing.T, clean bool) (dir string) {
 	return dir
 }
 
+// TestPartitionMetadata spoils the file so that it names no topic: it is written anew.
+func TestPartitionMetadata(t *testing.T) {
+	t.Parallel()
+	dir := seeded(t, false)
+	b := start(t, copyTree(t, dir))
+	whole, err := b.consume(t, "target", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.kill()
+	for _, content := range []string{"", "noise\x00", "version: 0\ntopic_id: short\n"} {
+		dir := copyTree(t, dir)
+		name := filepath.Join(dir, "target-0", "partition.metadata")
+		before, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		b := start(t, dir)
+		b.wantValues(t, "target", 0, whole)
+		b.stop(t)
+		if after, err := os.ReadFile(name); err != nil || string(after) != string(before) {
+			t.Errorf("%q became %q, %v", content, after, err)
+		}
+	}
+}
+
 // TestDamage spoils each file of a data directory, one at a time, in each way. The broker starts, or says in one line which file is
 // wrong; what it serves is right: the damaged partition gives a prefix or an error, never other bytes, and the others give all.
 func TestDamage(t *testing.T) {
@@ -96,6 +125,12 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// rebuilt reports whether a file is only beside what tells the same: its damage costs nothing. A partition.metadata may name another
+// topic by its damage, and is believed then; see TestPartitionMetadata.
+func rebuilt(name string) bool {
+	return filepath.Ext(name) != ".log" && filepath.Base(name) != "partition.metadata"
+}
+
 func damaged(t *testing.T, dir, name string, do func([]byte) []byte, whole []string) {
 	dir = copyTree(t, dir)
 	path := filepath.Join(dir, name)
@@ -126,6 +161,9 @@ func damaged(t *testing.T, dir, name string, do func([]byte) []byte, whole []str
 		return
 	}
 	got, err := b.consume(t, "target", 0)
+	if rebuilt(name) && (err != nil || len(got) < len(whole)) {
+		t.Errorf("%d of %d records, %v, though the log is whole:\n%s", len(got), len(whole), err, b.log)
+	}
 	if err == nil && len(got) < len(whole) && !strings.Contains(b.log.String(), "target-0") {
 		t.Errorf("%d of %d records, and nobody says why:\n%s", len(got), len(whole), b.log)
 	}

@@ -32,7 +32,8 @@ import (
 // Kafka refuses the whole request for one resource of an unknown type. It answers a resource as often as it is named, and any number of
 // groups: a small request could have a response of any size. There is one logger, root. A broker setting that is not set
 // shows the value that a synonym gives it (log.retention.ms in hours' place); Kafka shows null. Settings are ordered by name; null
-// and empty lists of config names both mean all. Kafka hides the value of a topic's unknown key too.
+// and empty lists of config names both mean all. Kafka hides the value of a topic's unknown key too. A topic tells what is wrong with its
+// partitions here under the name ottla.troubles, if that is among the names.
 //
 // **Versions**
 //
@@ -55,6 +56,9 @@ func (f *family) describeConfigs(_ context.Context, a *api.API, req *api.Request
 		}
 		rr.ErrorMessage = new(string) // as in Kafka
 		rr.Configs = d.configs(m, r, entries)
+		if e, ok := f.troubles(r); ok {
+			rr.Configs = append(rr.Configs, describedConfig(m, r.ResourceType, &e))
+		}
 		resp.Resources = append(resp.Resources, rr)
 	}
 	return resp

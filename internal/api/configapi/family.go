@@ -21,8 +21,9 @@ type Node interface {
 // Options are what the handlers stand on.
 type Options struct {
 	Node     Node
-	Configs  api.Configs    // the settings that DescribeConfigs shows; nil: none
-	LogLevel *slog.LevelVar // the level of the broker's log, which clients may change; nil: refused
+	Configs  api.Configs                  // the settings that DescribeConfigs shows; nil: none
+	LogLevel *slog.LevelVar               // the level of the broker's log, which clients may change; nil: refused
+	Troubles func(topic string) []Trouble // what is wrong with a topic's partitions here; nil: not told
 }
 
 // family is the handlers.
@@ -30,11 +31,12 @@ type family struct {
 	node    Node
 	configs api.Configs
 	level   *slog.LevelVar
+	trouble func(topic string) []Trouble
 }
 
 // Handlers returns the handlers by key.
 func Handlers(opts Options) map[kmsg.Key]api.Handler {
-	f := &family{node: opts.Node, configs: opts.Configs, level: opts.LogLevel}
+	f := &family{node: opts.Node, configs: opts.Configs, level: opts.LogLevel, trouble: opts.Troubles}
 	return map[kmsg.Key]api.Handler{
 		kmsg.DescribeConfigs:         api.Late(f.describeConfigs),
 		kmsg.AlterConfigs:            api.Late(f.alterConfigs),

@@ -49,6 +49,8 @@ var hints = map[*kerr.Error]string{
 	kerr.OffsetOutOfRange:          "the offset is outside of the log; `ottla topic describe NAME` shows its range",
 	kerr.MessageTooLarge:           "the batch is larger than the topic's max.message.bytes; raise it: `ottla config set topic NAME max.message.bytes=BYTES`",
 	kerr.InvalidRecord:             "the broker refuses a record; if the topic is compacted, give records keys: --key or --key-separator",
+	kerr.CorruptMessage:            "a damaged batch stands there; `ottla topic describe NAME` tells its offsets and the remedy, and --from goes on behind it",
+	kerr.LeaderNotAvailable:        "a partition has no leader; `ottla topic describe NAME` tells why",
 	kerr.KafkaStorageError:         "the broker cannot write: its disk is full or failed; see the broker's log",
 	kerr.NotEnoughReplicas:         "fewer replicas are in sync than min.insync.replicas asks for",
 	kerr.GroupIDNotFound:           "there is no such group; `ottla group list` shows what there is",

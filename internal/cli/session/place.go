@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 )
 
 // Place is a place in a log: its start, its end, an offset, so many records before the end, or a time.
@@ -71,17 +72,17 @@ func ParseTime(text string, now time.Time) (time.Time, error) {
 
 // ResolvePlace finds a place's offset in each partition of a topic (or in those of only).
 func ResolvePlace(ctx context.Context, admin *kadm.Client, at Place, topic string, only []int32) (map[int32]int64, error) {
-	starts, err := Listed(admin.ListStartOffsets(ctx, topic))
+	starts, err := listedOf(only)(admin.ListStartOffsets(ctx, topic))
 	if err != nil {
 		return nil, err
 	}
-	ends, err := Listed(admin.ListEndOffsets(ctx, topic))
+	ends, err := listedOf(only)(admin.ListEndOffsets(ctx, topic))
 	if err != nil {
 		return nil, err
 	}
 	var byTime kadm.ListedOffsets
 	if at.Kind == AtTime {
-		if byTime, err = Listed(admin.ListOffsetsAfterMilli(ctx, at.Time.UnixMilli(), topic)); err != nil {
+		if byTime, err = listedOf(only)(admin.ListOffsetsAfterMilli(ctx, at.Time.UnixMilli(), topic)); err != nil {
 			return nil, err
 		}
 	}
@@ -109,6 +110,33 @@ func ResolvePlace(ctx context.Context, admin *kadm.Client, at Place, topic strin
 		}
 	}
 	return offsets, nil
+}
+
+// listedOf is Listed for partitions, of which none stands for all: what is wrong with others is no error.
+func listedOf(only []int32) func(all kadm.ListedOffsets, err error) (kadm.ListedOffsets, error) {
+	return func(all kadm.ListedOffsets, err error) (kadm.ListedOffsets, error) {
+		if len(only) == 0 || all == nil || err != nil && !errors.Is(err, kerr.LeaderNotAvailable) {
+			return Listed(all, err)
+		}
+		wanted := make(kadm.ListedOffsets)
+		all.Each(func(o kadm.ListedOffset) {
+			if !slices.Contains(only, o.Partition) {
+				o.Err = nil
+			}
+			if wanted[o.Topic] == nil {
+				wanted[o.Topic] = make(map[int32]kadm.ListedOffset)
+			}
+			wanted[o.Topic][o.Partition] = o
+		})
+		for _, p := range only {
+			for topic := range wanted {
+				if _, ok := wanted.Lookup(topic, p); !ok && err != nil {
+					return nil, err
+				}
+			}
+		}
+		return Listed(wanted, nil)
+	}
 }
 
 // Listed turns the errors of single partitions into one.

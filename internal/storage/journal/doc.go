@@ -14,8 +14,8 @@
 //     nothing.
 //  4. Before published bytes are cut or replaced, or a segment gets a name that another one had, the owner's bytes are durable in its
 //     own files and a void frame is durable here: nothing of that owner before it is replayed. The owner sees to the first, Void to the second.
-//  5. Replay writes to a segment only if the directory's partition.metadata still names the topic id of the entry and the segment's
-//     file exists. The owner's directory was synced with both before anything of it came here. What is replayed twice, or was
+//  5. Replay writes to a segment only if the directory is still the topic's whose id the entry has, by its partition.metadata or, where
+//     that is lost or damaged, by the metadata, and the segment's file exists. The owner's directory was synced with both before anything of it came here. What is replayed twice, or was
 //     synced before, is the same bytes at the same positions.
 //  6. An owner's bytes come without gaps: each begins where what is durable of the segment ends, in its file or here. What replay restores is
 //     below the recovery point from then on, so that recovery refuses to cut it.

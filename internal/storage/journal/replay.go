@@ -25,8 +25,8 @@ type Report struct {
 	Restored map[Key]batch.Offset // the ends of what is durable in the segments now
 }
 
-// Replay writes what the journal holds to the segments, syncs them and removes the journal, all before any log is opened. TopicOf reads
-// a partition directory's topic id; fs.ErrNotExist if it has none. It may be interrupted and run again.
+// Replay writes what the journal holds to the segments, syncs them and removes the journal, all before any partition's log is
+// opened. TopicOf tells whose a partition's directory is; fs.ErrNotExist if nothing says so. It may be interrupted and run again.
 func Replay(files vfs.FS, topicOf func(dir string) (topic.ID, error)) (Report, error) {
 	file, err := files.OpenFile(File, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -69,7 +69,7 @@ func (r *restorer) topic(dir string) (topic.ID, error) {
 			return id, fmt.Errorf("whose directory is %s: %w", dir, err)
 		}
 		if err != nil {
-			id = topic.ID{} // a partition that does not say whose it is cannot be opened either
+			id = topic.ID{} // nothing tells whose it is
 		}
 	}
 	r.topics[dir] = id
