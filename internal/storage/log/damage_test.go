@@ -160,3 +160,37 @@ func TestCompactionMeetsRot(t *testing.T) {
 	}
 	reads(t, l, all, 4)
 }
+
+// TestMuchRot damages the payloads of many batches in a row: each is stepped over, and what stands around them is read.
+func TestMuchRot(t *testing.T) {
+	t.Parallel()
+	const count = 3000
+	fs := vfs.NewMem()
+	l := openLog(t, fs, log.OpenOptions{Options: defaults()})
+	size := 0
+	for i := range batch.Offset(count) {
+		b := mk(t, i, 1, 20, 0, epoch0.UnixMilli())
+		size = len(b)
+		appendAt(t, l, epoch0, b)
+	}
+	if _, err := l.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(false); err != nil {
+		t.Fatal(err)
+	}
+	for i := 1; i < count-1; i++ {
+		change(t, fs, "00000000000000000000.log", int64((i+1)*size-7), 0xee, 0x0e, 0xe1, 0x1e)
+	}
+	l = openLog(t, fs, log.OpenOptions{Options: defaults(), RecoveryPoint: count})
+	if _, n := l.Damage(1); n != count-2 || l.End() != count {
+		t.Errorf("%d batches are damaged, expected %d; the log ends at %d", n, count-2, l.End())
+	}
+	for at, readable := range map[batch.Offset]bool{0: true, 1: false, count / 2: false, count - 2: false, count - 1: true} {
+		r, err := l.Read(at, l.End(), 1<<20, true)
+		if (err == nil) != readable || readable && r.Len() != size {
+			t.Errorf("read at %d: %d bytes, %v", at, r.Len(), err)
+		}
+		r.Release()
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/ottla-io/ottla/internal/protocol/batch"
 )
@@ -40,12 +41,12 @@ func (s *Segment) NoteDamage(d Damage) bool {
 
 // DamageIn returns the first unreadable batch that overlaps [pos, end).
 func (s *Segment) DamageIn(pos, end int64) (Damage, bool) {
-	for _, d := range s.Damage() {
-		if d.Pos+d.Size > pos && d.Pos < end {
-			return d, true
-		}
+	list := s.Damage()
+	i := sort.Search(len(list), func(i int) bool { return list[i].Pos+list[i].Size > pos })
+	if i == len(list) || list[i].Pos >= end {
+		return Damage{}, false
 	}
-	return Damage{}, false
+	return list[i], true
 }
 
 // DamageAt reports whether the batch at pos is known to be unreadable.
@@ -115,6 +116,9 @@ func (s *Segment) judge(w *walk, header batch.Batch, size int64, next batch.Offs
 				return torn, e
 			}
 		}
+		if w.pos < w.led {
+			return damaged, nil
+		}
 		if follows, e := s.leadsOn(w, header, size, l); follows || e != nil {
 			return damaged, e
 		}
@@ -174,13 +178,18 @@ func (s *Segment) leadsOn(w *walk, header batch.Batch, size int64, l Limits) (bo
 		case h.BaseOffset() != next && !l.Gaps:
 			return false, nil
 		case err == nil:
+			w.led = ahead.pos
 			return true, nil
 		}
 		next = h.NextOffset()
 		ahead.pos += n
 	}
+	w.led = ahead.pos
 	return next <= l.Durable || l.Followed && (next == l.Limit || l.Gaps), nil
 }
+
+// damageMax is how many damaged batches of a segment are stepped over: each costs memory. With more, the disk is not what it was.
+const damageMax = 100_000
 
 // aheadChunk is the bytes of one read behind a bad batch.
 const aheadChunk = 64 << 10

@@ -88,9 +88,14 @@ func (e *examination) step() error {
 	}
 	bad := Piece{Pos: w.pos, Base: e.next, Why: wrong.Error()}
 	if crc := (&crcError{}); errors.As(wrong, &crc) {
-		if leads, err := s.leadsOn(w, header, size, e.limits); err != nil {
+		leads, err := w.pos < w.led, error(nil)
+		if !leads {
+			leads, err = s.leadsOn(w, header, size, e.limits)
+		}
+		if err != nil {
 			return err
-		} else if leads {
+		}
+		if leads {
 			bad.Size, bad.Next = size, header.NextOffset()
 			e.add(bad)
 			return nil

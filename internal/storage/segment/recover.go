@@ -108,6 +108,9 @@ func (s *Segment) Recover(l Limits, fn func(header batch.Batch, damaged bool)) (
 			if err != nil {
 				return r, err
 			}
+			if found == damaged && len(r.Damage) == damageMax {
+				found, wrong = broken, fmt.Errorf("the %dth damaged batch: %w", damageMax+1, wrong)
+			}
 			if found != damaged {
 				r.Bad, r.Broken = &CorruptError{s.Name(Log), w.pos, "a whole record batch", wrong.Error()}, found == broken
 				break
@@ -167,6 +170,7 @@ type walk struct {
 	have   int
 	header [batch.HeaderSize]byte
 	failed error // of a read
+	led    int64 // up to here the headers are known to lead on
 }
 
 // batch judges the batch at pos. With a *crcError the header and the size are those of a batch that is wrong in nothing else.
