@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -18,9 +17,8 @@ import (
 
 // logRepair is the flags of log repair.
 type logRepair struct {
-	data    string
-	dryRun  bool
-	confirm bool // --yes
+	session.Change
+	data string
 }
 
 func (a *app) logRepair() *cobra.Command {
@@ -35,10 +33,9 @@ hole. The damaged segment is kept beside the new one, with .damaged at the end o
 			return a.UntilInterrupt(cmd.Context(), func(ctx context.Context) error { return a.repair(ctx, f, partitions) })
 		},
 	}
-	flags := cmd.Flags()
-	flags.StringVarP(&f.data, "data", "d", "ottla-data", "data directory")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and change nothing")
-	flags.BoolVarP(&f.confirm, "yes", "y", false, "do not ask")
+	cmd.Flags().StringVarP(&f.data, "data", "d", "ottla-data", "data directory")
+	f.FinalFlags(cmd)
+	cmd.Flags().Lookup("yes").Usage = "do not ask first (a script must say so)"
 	return cmd
 }
 
@@ -62,7 +59,7 @@ func (a *app) repair(ctx context.Context, f logRepair, partitions []string) (err
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
-	dir, waits, err := repair.Open(files, !f.dryRun)
+	dir, waits, err := repair.Open(files, !f.DryRun)
 	if err != nil {
 		return err
 	}
@@ -85,7 +82,7 @@ func (a *app) repair(ctx context.Context, f logRepair, partitions []string) (err
 		return err
 	}
 	for i, p := range plans {
-		if f.dryRun || ctx.Err() != nil {
+		if f.DryRun || ctx.Err() != nil {
 			break
 		}
 		if results[i].Kept, err = dir.Apply(p); err != nil {
@@ -142,35 +139,21 @@ func (a *app) showPlan(p *repair.Plan) {
 	}
 }
 
-// errUnconfirmed ends a repair that nobody has agreed to.
-var errUnconfirmed = errors.New("nothing was repaired: not confirmed; answer y, or give --yes")
+// errUnconfirmed ends a repair without a terminal to ask at.
+var errUnconfirmed = errors.New("nothing was repaired: there is no terminal to ask at; give --yes")
 
 // agreed is nil if the plans shown are to be carried out, or nothing is to be.
 func (a *app) agreed(ctx context.Context, f logRepair, offsets int64) error {
 	a.Say("at most %s cannot be read and will be passed over; the damaged segments are kept", session.Plural(offsets, "record"))
-	if f.dryRun {
-		a.Say("dry run: nothing was changed")
+	if f.DryRun {
+		a.NothingChanged()
 		return nil
 	}
-	if f.confirm {
+	if f.Yes {
 		return nil
 	}
-	if !session.IsTerminal(a.Stdin) || !session.IsTerminal(a.ErrOut) {
+	if !a.CanAsk() {
 		return errUnconfirmed
 	}
-	fmt.Fprint(a.ErrOut, "repair? [y/N] ")
-	answers := make(chan string, 1)
-	go func() {
-		text, _ := bufio.NewReader(a.Stdin).ReadString('\n') // no answer is a no
-		answers <- text
-	}()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case text := <-answers:
-		if text = strings.ToLower(strings.TrimSpace(text)); text != "y" && text != "yes" {
-			return errUnconfirmed
-		}
-	}
-	return nil
+	return a.Confirm(ctx)
 }

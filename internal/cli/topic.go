@@ -91,7 +91,7 @@ func (a *app) topicDescribe() *cobra.Command {
 		ValidArgsFunction: a.CompleteTopics,
 		Example:           "  ottla topic describe orders",
 		RunE: func(cmd *cobra.Command, names []string) error {
-			return a.withClient(cmd.Context(), func(ctx context.Context, client *kgo.Client) error {
+			return a.WithClient(cmd.Context(), func(ctx context.Context, client *kgo.Client) error {
 				infos, err := describeTopics(ctx, kadm.NewClient(client), names)
 				if err == nil {
 					err = addTroubles(ctx, client, infos)

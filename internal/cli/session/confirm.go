@@ -67,7 +67,7 @@ func (s *Session) Proceed(ctx context.Context, c *Change, would ...string) (bool
 		}
 		fmt.Fprintf(s.ErrOut, "this will %s\n", line)
 	}
-	if err := s.ask(ctx); err != nil {
+	if err := s.Confirm(ctx); err != nil {
 		return false, err
 	}
 	return true, nil
@@ -75,7 +75,7 @@ func (s *Session) Proceed(ctx context.Context, c *Change, would ...string) (bool
 
 // Asks reports whether a change is shown before it is made: by a dry run, or since a person is asked.
 func (s *Session) Asks(c *Change) bool {
-	return c.DryRun || c.Final && !c.Yes && s.interactive()
+	return c.DryRun || c.Final && !c.Yes && s.CanAsk()
 }
 
 // Plan finds what a change would do, as Proceed takes it.
@@ -114,16 +114,16 @@ func (s *Session) heard(fn func() error) error {
 // NothingChanged ends the output of a dry run.
 func (s *Session) NothingChanged() { fmt.Fprintln(s.ErrOut, "dry run: nothing was changed") }
 
-// interactive reports whether a person can be asked.
-func (s *Session) interactive() bool {
+// CanAsk reports whether a person can be asked.
+func (s *Session) CanAsk() bool {
 	return s.Interactive || IsTerminal(s.Stdin) && IsTerminal(s.ErrOut)
 }
 
 // errDeclined ends a command whose change was not confirmed.
 var errDeclined = errors.New("nothing was changed: not confirmed; answer y, or give --yes")
 
-// ask asks for a yes on stderr and reads the answer from stdin. The read ends with the process where ctx ends first.
-func (s *Session) ask(ctx context.Context) error {
+// Confirm asks for a yes on stderr and reads the answer from stdin. The read ends with the process where ctx ends first.
+func (s *Session) Confirm(ctx context.Context) error {
 	fmt.Fprint(s.ErrOut, "it cannot be undone; go on? [y/N] ")
 	type answer struct {
 		text string
