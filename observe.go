@@ -1,6 +1,8 @@
 package ottla
 
 import (
+	"net"
+
 	"github.com/ottla-io/ottla/internal/admin"
 	"github.com/ottla-io/ottla/internal/api/configapi"
 	"github.com/ottla-io/ottla/internal/coordinator"
@@ -13,8 +15,9 @@ func (s *Server) figures() admin.Figures {
 	f := admin.Figures{
 		Hosted: st.Hosted, Opened: st.Opened, Offline: st.Offline, Recovering: st.Recovering, DiskFull: st.DiskFull,
 		Controller: image.Controller == s.broker.NodeID(), Brokers: len(image.Brokers),
-		RequestMemory: s.kafka.RequestMemory(),
 	}
+	m := s.kafka.RequestMemory()
+	f.Requests = admin.RequestFigures{Held: m.Used, Unfinished: m.Unfinished, Limit: m.Limit}
 	c := st.Cleaner
 	f.Cleaner = admin.CleanerFigures{
 		Passes: c.Passes, Failed: c.Failed, BytesRead: c.BytesRead, BytesWritten: c.BytesWritten,
@@ -36,7 +39,7 @@ func (s *Server) figures() admin.Figures {
 			})
 		}
 	}
-	f.Groups = groupsFigures(s.groups.Figures(admin.GroupPartitionsMax))
+	f.Groups = groupsFigures(s.groups.Figures(s.config.Int("admin.metrics.partitions.max")))
 	return f
 }
 
@@ -81,4 +84,23 @@ func seconds(s coordinator.Seconds) float64 {
 		return -1
 	}
 	return s.Value
+}
+
+// adminOptions are those of health, metrics and profiles.
+func (s *Server) adminOptions() admin.Options {
+	c := s.config
+	return admin.Options{
+		Metrics: s.metrics, Healthy: s.broker.Healthy, Ready: s.ready, Figures: s.figures,
+		Bounds:   admin.Bounds{Groups: c.Int("admin.metrics.groups.max"), Partitions: c.Int("admin.metrics.partitions.max")},
+		Profiles: profiles(c.String("admin.pprof"), s.http.Addr()),
+	}
+}
+
+// profiles reports whether a listener at addr serves profiles with admin.pprof=setting.
+func profiles(setting string, addr net.Addr) bool {
+	if setting != "loopback" {
+		return setting == "on"
+	}
+	at, ok := addr.(*net.TCPAddr)
+	return ok && at.IP.IsLoopback()
 }

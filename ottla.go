@@ -103,7 +103,8 @@ func (s *Server) listen(ctx context.Context) error {
 	}
 	if addr := s.config.String("admin.listener"); addr != "off" {
 		if config.Open(addr) {
-			s.log.Warn("admin.listener is open to the network without authentication: whoever reaches it may read metrics and take profiles", slog.String("addr", addr))
+			s.log.Warn("admin.listener is open to the network without authentication: anyone there can read metrics, and take profiles if admin.pprof=on",
+				slog.String("addr", addr), slog.String("admin.pprof", s.config.String("admin.pprof")))
 		}
 		s.http, err = listen(ctx, "admin.listener", addr)
 	}
@@ -156,7 +157,7 @@ func (s *Server) serve(opts Options) {
 		s.runs.Go(func() { s.ended(s.kafka.Serve(l.name, l.Listener)) })
 	}
 	if s.http != nil {
-		s.admin = admin.New(admin.Options{Metrics: s.metrics, Healthy: s.broker.Healthy, Ready: s.ready, Figures: s.figures})
+		s.admin = admin.New(s.adminOptions())
 		s.runs.Go(func() { s.ended(s.admin.Serve(s.http)) })
 	}
 	s.log.Info("serving", slog.String("version", opts.Version), slog.String("cluster", s.ClusterID()), slog.Any("node", s.NodeID()), slog.Any("kafka", s.Addrs()), slog.String("admin", s.AdminAddr()), slog.String("dir", s.dataDir))

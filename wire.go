@@ -18,6 +18,7 @@ import (
 	"github.com/ottla-io/ottla/internal/broker"
 	"github.com/ottla-io/ottla/internal/cluster/meta"
 	"github.com/ottla-io/ottla/internal/config"
+	"github.com/ottla-io/ottla/internal/host"
 	"github.com/ottla-io/ottla/internal/server"
 	"github.com/ottla-io/ottla/internal/storage/vfs"
 )
@@ -190,7 +191,7 @@ func (s *Server) serverOptions(handlers *api.API) server.Options {
 		IdleTimeout:         c.Millis("connections.max.idle.ms"),
 	}
 	if o.QueuedMaxBytes <= 0 {
-		o.QueuedMaxBytes = requestMemory()
+		o.QueuedMaxBytes = host.RequestMemory()
 	}
 	if o.IdleTimeout < 0 {
 		o.IdleTimeout = math.MaxInt64
@@ -213,13 +214,4 @@ func partitionsMax() int {
 		return 0
 	}
 	return int(max(limit/2/size, 20_000))
-}
-
-// requestMemory is a quarter of the memory that this process may use, between 64 MiB and 1 GiB; 256 MiB if nobody says.
-func requestMemory() int64 {
-	limit := debug.SetMemoryLimit(-1)
-	if limit == math.MaxInt64 {
-		return 256 << 20
-	}
-	return min(max(limit/4, 64<<20), 1<<30)
 }

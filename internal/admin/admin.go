@@ -27,6 +27,9 @@ type Options struct {
 	Healthy func() error // nil, or why this process cannot work
 	Ready   func() error // nil, or why this node cannot serve
 	Figures func() Figures
+	Bounds  Bounds
+	// Profiles has /debug/pprof served.
+	Profiles bool
 }
 
 // Server is the HTTP server.
@@ -34,26 +37,39 @@ type Server struct{ http http.Server }
 
 // New returns a server.
 func New(opts Options) *Server {
-	opts.Metrics.look(opts.Figures)
+	opts.Metrics.look(opts.Figures, opts.Bounds)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", verdict(opts.Healthy))
 	mux.HandleFunc("GET /readyz", verdict(opts.Ready))
 	mux.Handle("GET /metrics", promhttp.HandlerFor(opts.Metrics.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 30 * time.Second}))
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	mux.HandleFunc("GET /{$}", index)
+	paths := "/healthz\n/readyz\n/metrics\n"
+	if opts.Profiles {
+		paths += "/debug/pprof/\n"
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	} else {
+		mux.HandleFunc("GET /debug/pprof/", noProfiles)
+	}
+	mux.HandleFunc("GET /{$}", index(paths))
 	return &Server{http.Server{
 		Handler: mux, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime, MaxHeaderBytes: headerMax,
 	}}
 }
 
-// index names what there is.
-func index(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = w.Write([]byte("ottla\n\n/healthz\n/readyz\n/metrics\n/debug/pprof/\n"))
+// index names the paths.
+func index(paths string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = w.Write([]byte("ottla\n\n" + paths))
+	}
+}
+
+// noProfiles says how to have profiles.
+func noProfiles(w http.ResponseWriter, _ *http.Request) {
+	http.Error(w, "profiles are served on a loopback admin.listener only, or with admin.pprof=on", http.StatusForbidden)
 }
 
 // verdict answers 200, or 503 with what is wrong.

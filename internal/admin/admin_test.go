@@ -47,6 +47,9 @@ func serve(t *testing.T, o Options) func(path string) (int, string) {
 
 func fine() error { return nil }
 
+// bounds are small ones.
+var bounds = Bounds{Groups: 30, Partitions: 60}
+
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	get := serve(t, Options{
@@ -61,8 +64,28 @@ func TestHealth(t *testing.T) {
 	if status, body := get("/"); status != 200 || !strings.Contains(body, "/metrics") {
 		t.Errorf("/: got %d %s", status, body)
 	}
-	if status, body := get("/debug/pprof/goroutine?debug=1"); status != 200 || !strings.Contains(body, "goroutine profile") {
-		t.Errorf("/debug/pprof: got %d", status)
+}
+
+// TestProfiles: profiles are served where the options allow it, and nowhere else.
+func TestProfiles(t *testing.T) {
+	t.Parallel()
+	for _, allowed := range []bool{true, false} {
+		get := serve(t, Options{Metrics: NewMetrics(""), Healthy: fine, Ready: fine, Figures: func() Figures { return Figures{} }, Profiles: allowed})
+		if _, body := get("/"); strings.Contains(body, "pprof") != allowed {
+			t.Errorf("allowed %v: the index is %q", allowed, body)
+		}
+		status, body := get("/debug/pprof/goroutine?debug=1")
+		if allowed && (status != 200 || !strings.Contains(body, "goroutine profile")) {
+			t.Errorf("got %d %.100s", status, body)
+		}
+		if !allowed && (status != 403 || !strings.Contains(body, "admin.pprof=on")) {
+			t.Errorf("not allowed: got %d %.100s", status, body)
+		}
+		for _, path := range []string{"cmdline", "profile?seconds=1", "symbol", "trace?seconds=1"} {
+			if status, _ := get("/debug/pprof/" + path); !allowed && status != 403 {
+				t.Errorf("not allowed: %s gives %d", path, status)
+			}
+		}
 	}
 }
 
@@ -86,9 +109,9 @@ func TestMetrics(t *testing.T) {
 	m.Synced(time.Millisecond, 1, errors.New("failed"))
 	m.Produced("t", 2, 10, 700)
 	m.Fetched("t", 4, 300)
-	get := serve(t, Options{Metrics: m, Healthy: fine, Ready: fine, Figures: func() Figures {
+	get := serve(t, Options{Metrics: m, Healthy: fine, Ready: fine, Bounds: bounds, Figures: func() Figures {
 		return Figures{
-			Hosted: 3, Opened: 2, Offline: 1, Controller: true, Brokers: 1, DiskFree: 5, DiskTotal: 10, RequestMemory: 77,
+			Hosted: 3, Opened: 2, Offline: 1, Controller: true, Brokers: 1, DiskFree: 5, DiskTotal: 10, Requests: RequestFigures{Held: 77, Unfinished: 7, Limit: 100},
 			Topics: []TopicFigures{{"t", 2}},
 			Logs:   []LogFigures{{"t", 0, 40, 2, 3, 9}, {"t", 1, 2, 1, 0, 1}, {"u", 0, 7, 0, 0, 0}},
 		}
@@ -113,6 +136,7 @@ func TestMetrics(t *testing.T) {
 		`ottla_topic_log_size_bytes{topic="t"} 42`, `ottla_topic_log_size_bytes{topic="u"} 7`, `ottla_topic_segments{topic="t"} 3`, `kafka_log_log_size{partition="1",topic="t"} 2`,
 		`kafka_topic_partition_current_offset{partition="0",topic="t"} 9`, `kafka_topic_partition_oldest_offset{partition="0",topic="t"} 3`,
 		`kafka_topic_partitions{topic="t"} 2`, `ottla_partitions 3`, `ottla_disk_free_bytes 5`, `ottla_request_memory_bytes 77`,
+		`ottla_request_memory_unfinished_bytes 7`, `ottla_request_memory_limit_bytes 100`,
 		`kafka_server_brokertopicmetrics_bytesin_total{topic="t"} 700`, `kafka_server_brokertopicmetrics_totalproducerequests_total 3`,
 		`kafka_server_brokertopicmetrics_failedproducerequests_total 1`, `kafka_controller_kafkacontroller_activecontrollercount 1`,
 		`kafka_server_socket_server_metrics_connection_count 1`, `go_goroutines `, `process_open_fds `, `ottla_build_info{go="`,
@@ -135,10 +159,10 @@ func TestTopicsAreBounded(t *testing.T) {
 		figures.Logs = append(figures.Logs, LogFigures{Topic: name, Bytes: 1})
 		figures.Topics = append(figures.Topics, TopicFigures{Name: name, Partitions: 1})
 	}
-	for range partitionsMax {
+	for range bounds.Partitions {
 		figures.Logs = append(figures.Logs, LogFigures{Topic: "topic-0", Bytes: 1})
 	}
-	get := serve(t, Options{Metrics: m, Healthy: fine, Ready: fine, Figures: func() Figures {
+	get := serve(t, Options{Metrics: m, Healthy: fine, Ready: fine, Bounds: bounds, Figures: func() Figures {
 		for i := range figures.Logs {
 			figures.Logs[i].Partition = int32(i)
 		}
@@ -147,7 +171,7 @@ func TestTopicsAreBounded(t *testing.T) {
 	_, body := get("/metrics")
 	for series, most := range map[string]int{
 		"ottla_topic_records_in_total{": topicsMax + 1, "ottla_topic_log_size_bytes{": topicsMax + 1,
-		"kafka_topic_partitions{": topicsMax, "kafka_log_log_size{": partitionsMax,
+		"kafka_topic_partitions{": topicsMax, "kafka_log_log_size{": bounds.Partitions,
 	} {
 		if n := strings.Count(body, "\n"+series); n == 0 || n > most {
 			t.Errorf("%d of %s, want at most %d", n, series, most)
@@ -155,6 +179,11 @@ func TestTopicsAreBounded(t *testing.T) {
 	}
 	if !strings.Contains(body, `ottla_topic_records_in_total{topic="(other)"} 50`) {
 		t.Error("the rest is not counted")
+	}
+	for _, want := range []string{"ottla_topics_unlisted 50", fmt.Sprint("ottla_partitions_unlisted ", topicsMax+50)} {
+		if !strings.Contains(body, "\n"+want+"\n") {
+			t.Errorf("no %s", want)
+		}
 	}
 }
 

@@ -10,8 +10,9 @@
 //  1. Nothing here knows the rest of the broker: what is counted is told to Metrics, what is looked at comes from a function.
 //  2. Metrics are a registry of their own, so that two brokers in one process do not share figures.
 //  3. Counting is cheap: no lock and no allocation once a key, topic or code was seen.
-//  4. Labels are bounded: past topicsMax topics (and partitionsMax partitions) the rest are counted as one. Of groups, those past groupsMax
-//     and GroupPartitionsMax are only counted, and are in sums.
+//  4. Labels are bounded: past topicsMax topics the rest are counted as one. Groups and partitions past Bounds are only counted, by a
+//     gauge, and are in sums.
+//  6. Profiles are served only where Options.Profiles allows it: they show memory, and taking one costs time.
 //  5. Names are ottla_*; those of kafka_* repeat what dashboards made for Kafka (Strimzi's, kafka_exporter's) ask for.
 //
 // Metrics may be told things by any goroutine. Serve runs in the caller's goroutine until Close.

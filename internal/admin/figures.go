@@ -6,9 +6,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// partitionsMax bounds the partitions with series of their own.
-const partitionsMax = 2000
-
 // Figures are what is looked at when metrics are asked for.
 type Figures struct {
 	Hosted, Opened, Offline, Recovering int // partitions here
@@ -17,11 +14,17 @@ type Figures struct {
 	DirsOffline                         int
 	DiskFree, DiskTotal                 int64 // bytes; -1 if not known
 	DiskFull                            bool
-	RequestMemory                       int64 // bytes held for requests
+	Requests                            RequestFigures
 	Cleaner                             CleanerFigures
 	Topics                              []TopicFigures
 	Logs                                []LogFigures
 	Groups                              GroupsFigures
+}
+
+// RequestFigures are the bytes of memory for requests.
+type RequestFigures struct {
+	Held, Unfinished int64 // the second of the first
+	Limit            int64 // 0: none
 }
 
 // CleanerFigures are compaction's since the start.
@@ -54,10 +57,16 @@ type LogFigures struct {
 type looker struct {
 	metrics *Metrics
 	look    func() Figures
+	bounds  Bounds
 }
 
+// Bounds are the most groups and partitions with series of their own. Partitions of logs and partitions of groups are bounded apart.
+type Bounds struct{ Groups, Partitions int }
+
 // look registers the function that gives figures.
-func (m *Metrics) look(figures func() Figures) { m.registry.MustRegister(&looker{m, figures}) }
+func (m *Metrics) look(figures func() Figures, bounds Bounds) {
+	m.registry.MustRegister(&looker{m, figures, bounds})
+}
 
 // Describe sends nothing: the series are not known before they are looked at.
 func (l *looker) Describe(chan<- *prometheus.Desc) {}
@@ -76,7 +85,9 @@ func (l *looker) Collect(ch chan<- prometheus.Metric) {
 	gauge("ottla_partitions_offline", "Partitions that cannot be opened.", f.Offline)
 	gauge("ottla_partitions_recovering", "Partitions that wait for recovery after a crash.", f.Recovering)
 	gauge("ottla_disk_full", "1 while produces are refused for want of room.", one(f.DiskFull))
-	gauge("ottla_request_memory_bytes", "Memory held for requests, in bytes.", int(f.RequestMemory))
+	gauge("ottla_request_memory_bytes", "Memory held for requests, in bytes.", int(f.Requests.Held))
+	gauge("ottla_request_memory_unfinished_bytes", "Of that, memory held for requests that have begun to arrive.", int(f.Requests.Unfinished))
+	gauge("ottla_request_memory_limit_bytes", "The most memory for requests, in bytes; 0: no limit.", int(f.Requests.Limit))
 	if f.DiskTotal >= 0 {
 		gauge("ottla_disk_free_bytes", "Bytes free on the disk of the data directory.", int(f.DiskFree))
 		gauge("ottla_disk_size_bytes", "Bytes of the disk of the data directory.", int(f.DiskTotal))
@@ -98,7 +109,9 @@ func (l *looker) Collect(ch chan<- prometheus.Metric) {
 	count("kafka_server_brokertopicmetrics_failedproducerequests_total", "Failures in produce responses.", t.failedProduce.Load())
 	count("kafka_server_brokertopicmetrics_failedfetchrequests_total", "Failures in fetch responses.", t.failedFetch.Load())
 	l.collectTopics(ch, f)
-	collectGroups(ch, &f.Groups)
+	gauge("ottla_topics_unlisted", "Topics without series of their own, since there are too many.", max(len(f.Topics)-topicsMax, 0))
+	gauge("ottla_partitions_unlisted", "Partitions on this node without series of their own, since there are too many.", max(len(f.Logs)-l.bounds.Partitions, 0))
+	collectGroups(ch, &f.Groups, l.bounds.Groups)
 }
 
 func (l *looker) collectCleaner(send func(kind prometheus.ValueType, name, help string, value float64), c CleanerFigures) {
@@ -160,7 +173,7 @@ func (l *looker) collectTopics(ch chan<- prometheus.Metric, f Figures) {
 		}
 		sizes[name] += p.Bytes
 		segments[name] += p.Segments
-		if i < partitionsMax {
+		if i < l.bounds.Partitions {
 			index := strconv.Itoa(int(p.Partition))
 			ch <- prometheus.MustNewConstMetric(logSize, prometheus.GaugeValue, float64(p.Bytes), p.Topic, index)
 			ch <- prometheus.MustNewConstMetric(logStart, prometheus.GaugeValue, float64(p.Start), p.Topic, index)

@@ -7,12 +7,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// GroupPartitionsMax bounds the partitions of groups, and the topics of groups, with series of their own; sums are of all.
-const GroupPartitionsMax = 20_000
-
-// groupsMax bounds the groups with series of their own.
-const groupsMax = 20_000
-
 // GroupsFigures are about the consumer groups that this node coordinates.
 type GroupsFigures struct {
 	Groups                         []GroupFigures
@@ -78,21 +72,26 @@ var (
 	exporterLagSum    = groupDesc("kafka_consumergroup_lag_sum", "Records of a topic that a group has not committed yet.", "consumergroup", "topic")
 )
 
-// collectGroups sends what there is by group, up to the bounds.
-func collectGroups(ch chan<- prometheus.Metric, f *GroupsFigures) {
+// collectGroups sends what there is by group, of at most limit groups.
+func collectGroups(ch chan<- prometheus.Metric, f *GroupsFigures, limit int) {
 	send := func(desc *prometheus.Desc, value float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 	}
 	type kind struct{ state, class string }
 	kinds := make(map[kind]int)
 	names := make(map[string]bool)
+	unlisted := f.Unlisted
 	for i := range f.Groups {
 		g := &f.Groups[i]
 		kinds[kind{g.State, g.Type}]++
 		name := label(g.Name)
-		if len(names) < groupsMax && !names[name] {
+		if len(names) < limit && !names[name] {
 			names[name] = true
 			collectGroup(ch, g, name)
+			continue
+		}
+		for _, t := range g.Topics {
+			unlisted += len(t.Partitions)
 		}
 	}
 	for k, n := range kinds {
@@ -107,7 +106,7 @@ func collectGroups(ch chan<- prometheus.Metric, f *GroupsFigures) {
 		{"ottla_group_shards_loading", "Shards of groups that are being loaded; their groups are not shown.", prometheus.GaugeValue, int64(f.Loading)},
 		{"ottla_group_shards_failed", "Shards of groups that could not be loaded; their groups are not shown.", prometheus.GaugeValue, int64(f.Failed)},
 		{"ottla_group_offsets", "Offsets that groups have committed.", prometheus.GaugeValue, int64(f.Offsets)},
-		{"ottla_group_offsets_unlisted", "Of these, those without series of their own, since there are too many; sums have them.", prometheus.GaugeValue, int64(f.Unlisted)},
+		{"ottla_group_offsets_unlisted", "Of these, those without series of their own, since there are too many; sums have them.", prometheus.GaugeValue, int64(unlisted)},
 		{"ottla_group_offsets_removed_total", "Committed offsets that expired or were deleted, alone, with their group or with their topic.", prometheus.CounterValue, f.OffsetsRemoved},
 		{"ottla_group_commits_refused_total", "Requests of which the coordinator refused to commit some offset.", prometheus.CounterValue, f.CommitsRefused},
 	} {

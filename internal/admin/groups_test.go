@@ -11,7 +11,7 @@ import (
 // serveGroups serves metrics of groups and returns the page.
 func serveGroups(t *testing.T, m *Metrics, groups GroupsFigures) string {
 	t.Helper()
-	get := serve(t, Options{Metrics: m, Healthy: fine, Ready: fine, Figures: func() Figures { return Figures{Groups: groups} }})
+	get := serve(t, Options{Metrics: m, Healthy: fine, Ready: fine, Bounds: bounds, Figures: func() Figures { return Figures{Groups: groups} }})
 	status, body := get("/metrics")
 	if status != 200 {
 		t.Fatalf("got %d %.500s", status, body)
@@ -110,15 +110,21 @@ func TestHostileGroups(t *testing.T) {
 func TestGroupsAreBounded(t *testing.T) {
 	t.Parallel()
 	var f GroupsFigures
-	for i := range groupsMax + 5 {
-		f.Groups = append(f.Groups, GroupFigures{Name: fmt.Sprint("g", i), State: "Stable", Type: "consumer"})
+	for i := range bounds.Groups + 5 {
+		f.Groups = append(f.Groups, GroupFigures{
+			Name: fmt.Sprint("g", i), State: "Stable", Type: "consumer",
+			Topics: []GroupTopicFigures{{Name: "t", Partitions: []GroupPartitionFigures{{}, {Partition: 1}}}},
+		})
 	}
 	body := serveGroups(t, NewMetrics(""), f)
-	if n := strings.Count(body, "\nottla_group_members{"); n != groupsMax {
-		t.Errorf("%d groups have members, want %d", n, groupsMax)
+	if n := strings.Count(body, "\nottla_group_members{"); n != bounds.Groups {
+		t.Errorf("%d groups have members, want %d", n, bounds.Groups)
 	}
-	if !strings.Contains(body, "\nottla_groups_unlisted 5\n") || !strings.Contains(body, fmt.Sprintf("\nottla_groups{state=\"Stable\",type=\"consumer\"} %d\n", groupsMax+5)) {
+	if !strings.Contains(body, "\nottla_groups_unlisted 5\n") || !strings.Contains(body, fmt.Sprintf("\nottla_groups{state=\"Stable\",type=\"consumer\"} %d\n", bounds.Groups+5)) {
 		t.Error("the rest is not counted")
+	}
+	if !strings.Contains(body, "\nottla_group_offsets_unlisted 10\n") {
+		t.Error("the offsets of groups without series are not counted")
 	}
 }
 
@@ -127,13 +133,13 @@ func BenchmarkGroups(b *testing.B) {
 	var f GroupsFigures
 	for i := range 200 {
 		t := GroupTopicFigures{Name: "orders"}
-		for p := range int32(GroupPartitionsMax / 200) {
+		for p := range int32(20_000 / 200) {
 			t.Partitions = append(t.Partitions, GroupPartitionFigures{Partition: p, Lag: 1, Seconds: 1})
 		}
 		f.Groups = append(f.Groups, GroupFigures{Name: fmt.Sprint("group-", i), State: "Stable", Type: "classic", Topics: []GroupTopicFigures{t}})
 	}
 	m := NewMetrics("")
-	m.look(func() Figures { return Figures{Groups: f} })
+	m.look(func() Figures { return Figures{Groups: f} }, bounds)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := m.registry.Gather(); err != nil {

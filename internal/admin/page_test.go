@@ -30,7 +30,7 @@ func TestPage(t *testing.T) {
 				Topics: []GroupTopicFigures{{Name: "t", Partitions: []GroupPartitionFigures{{}}}},
 			}}},
 		}
-	})
+	}, bounds)
 	families, err := m.registry.Gather()
 	if err != nil {
 		t.Fatal(err)

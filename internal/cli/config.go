@@ -14,6 +14,7 @@ import (
 
 	"github.com/ottla-io/ottla/internal/cli/session"
 	"github.com/ottla-io/ottla/internal/config"
+	"github.com/ottla-io/ottla/internal/host"
 	"github.com/ottla-io/ottla/internal/setting"
 )
 
@@ -223,6 +224,16 @@ func explain(c *config.Config, key string) ([]config.Explanation, error) {
 	return all, err
 }
 
+// means adds what a value comes to where the broker chooses by the machine.
+func means(c *config.Config, all []config.Explanation) []config.Explanation {
+	for i := range all {
+		if e := &all[i]; e.Name == "queued.max.request.bytes" && c.Long(e.Name) <= 0 {
+			e.Means = fmt.Sprintf("%d bytes on this machine", host.RequestMemory())
+		}
+	}
+	return all
+}
+
 func (a *app) configExplain() *cobra.Command {
 	var flags settingFlags
 	cmd := &cobra.Command{
@@ -244,7 +255,7 @@ func (a *app) configExplain() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				all = append(all, some...)
+				all = append(all, means(c, some)...)
 			}
 			if a.Output == "json" {
 				return a.PrintJSON(all)

@@ -11,7 +11,8 @@ type Explanation struct {
 	Of       string  `json:"of"` // broker, topic, group or client metrics
 	Type     string  `json:"type"`
 	Doc      string  `json:"doc"`
-	Values   []Given `json:"values"` // the first is the one that counts; the others would, without those before
+	Values   []Given `json:"values"`          // the first is the one that counts; the others would, without those before
+	Means    string  `json:"means,omitempty"` // what the value comes to on this machine
 	Allowed  string  `json:"allowed,omitempty"`
 	NoEffect string  `json:"no_effect,omitempty"` // why it has none
 	Changes  string  `json:"changes,omitempty"`   // when a change of a broker's setting counts
@@ -109,6 +110,7 @@ func (e Explanation) String() string {
 		}
 		line(label, fmt.Sprintf("%s   (%s)", quoteEmpty(v.Value), v.From))
 	}
+	line("means", e.Means)
 	line("allowed", e.Allowed)
 	if e.NoEffect != "" {
 		line("effect", "none: "+e.NoEffect)

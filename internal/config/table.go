@@ -25,6 +25,19 @@ var ownSettings = []Setting{
 		Doc: "HOST:PORT of health, metrics and profiles over HTTP, or off.",
 	},
 	{
+		Name: "admin.pprof", Type: String, Default: "loopback", Check: oneOf("loopback", "on", "off"),
+		Doc: "Whether admin.listener serves Go profiles (/debug/pprof/): only on a loopback address, always, or never.",
+	},
+	{
+		Name: "admin.metrics.groups.max", Type: Int, Default: "2000", Check: atLeast(0),
+		Doc: "The most consumer groups with metrics of their own; ottla_groups_unlisted counts the others.",
+	},
+	{
+		Name: "admin.metrics.partitions.max", Type: Int, Default: "5000", Check: atLeast(0),
+		Doc: "The most partitions with metrics of their own, and the most partitions of groups; " +
+			"ottla_partitions_unlisted and ottla_group_offsets_unlisted count the others.",
+	},
+	{
 		Name: "log.journal.bytes", Type: Long, Default: "67108864", Check: zeroOr(atLeast(4 << 20)),
 		Doc: "Size of the journal that makes small writes to many partitions durable with one fsync; 0: none.",
 	},
@@ -98,7 +111,8 @@ var networkSettings = []Setting{
 	},
 	{
 		Name: "queued.max.request.bytes", Type: Long, Default: "-1", Check: unlimitedOr(atLeast(1)),
-		Doc: "Memory for requests in bytes; -1 chooses from the memory there is.",
+		Doc: "Memory for requests in bytes, unfinished ones (at most half of it) included; -1: an eighth of the memory of the machine or cgroup, " +
+			"from 16 MiB to 1 GiB. One request larger than its share is let through at a time.",
 	},
 	{Name: "max.connections", Type: Int, Default: maxInt, Check: atLeast(0), Doc: "The most connections at a time; never more than leave descriptors for files."},
 	{Name: "max.connections.per.ip", Type: Int, Default: maxInt, Check: atLeast(0), Doc: "The most connections of one address at a time."},

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"math"
 	"net"
 	"os"
 	"strconv"
@@ -37,6 +38,26 @@ func TestMachineMemory(t *testing.T) {
 			return nil, os.ErrNotExist
 		})
 		if got != tt.want {
+			t.Errorf("%s: got %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestRequestMemory(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name              string
+		heap, total, want int64
+	}{
+		{"nobody says", math.MaxInt64, 0, 256 << 20},
+		{"a container of 1 GiB", math.MaxInt64, 1 << 30, 128 << 20},
+		{"the same after Fit", 512 << 20, 1 << 30, 128 << 20},
+		{"GOMEMLIMIT is less", 256 << 20, 1 << 30, 64 << 20},
+		{"GOMEMLIMIT is more than there is", 8 << 30, 1 << 30, 128 << 20},
+		{"a small container", math.MaxInt64, 64 << 20, 16 << 20},
+		{"a large machine", math.MaxInt64, 256 << 30, 1 << 30},
+	} {
+		if got := requestMemory(tt.heap, tt.total); got != tt.want {
 			t.Errorf("%s: got %d, want %d", tt.name, got, tt.want)
 		}
 	}

@@ -28,6 +28,31 @@ func Fit(getenv func(name, unset string) string, logger *slog.Logger) {
 	}
 }
 
+// The default of queued.max.request.bytes: a quarter of the heap that this process may have.
+const (
+	requestsDiv     = 4
+	requestsMin     = 16 << 20
+	requestsMax     = 1 << 30
+	requestsUnknown = 256 << 20 // where the system tells no limit
+)
+
+// RequestMemory returns the bytes that requests may hold where queued.max.request.bytes is -1: an eighth of the machine's memory, or of the
+// cgroup's, or a quarter of GOMEMLIMIT if that is less; between 16 MiB and 1 GiB.
+func RequestMemory() int64 {
+	return requestMemory(debug.SetMemoryLimit(-1), machineMemory(os.ReadFile))
+}
+
+// requestMemory computes RequestMemory from the heap's limit and the memory there is; 0 if that is not known.
+func requestMemory(heap, total int64) int64 {
+	if total > 0 {
+		heap = min(heap, total/2) // what Fit leaves to the heap
+	}
+	if heap == math.MaxInt64 {
+		return requestsUnknown
+	}
+	return min(max(heap/requestsDiv, requestsMin), requestsMax)
+}
+
 // machineMemory is the bytes of memory that this process may have: those of its cgroup, or the machine's; 0 if nobody says.
 func machineMemory(read func(string) ([]byte, error)) int64 {
 	least := int64(math.MaxInt64)

@@ -55,6 +55,7 @@ func (s *Server) accept(name string, nc net.Conn) {
 	c := newConn(s, name, nc)
 	if !s.add(c) {
 		s.crowd.leave(ip)
+		s.budget.leave(c.claim.origin)
 		_ = nc.Close() // nothing was sent
 		return
 	}

@@ -28,6 +28,16 @@ type buffers struct {
 	pools [len(bufferSizes)]sync.Pool
 }
 
+// bufferSize is the size of the buffer that lend returns for n bytes.
+func bufferSize(n int) int {
+	for _, size := range bufferSizes {
+		if n <= size {
+			return size
+		}
+	}
+	return n
+}
+
 // lend returns a buffer of at least n bytes, its length all of it. What is in it is left from earlier use.
 func (p *buffers) lend(n int) *buffer {
 	for class, size := range bufferSizes {

@@ -24,6 +24,7 @@ type conn struct {
 	cancel context.CancelFunc
 
 	in    input
+	claim claim
 	loan  *loan // while there is something to parse
 	open  bool  // a request was begun
 	queue queue
@@ -45,6 +46,7 @@ func newConn(s *Server, listener string, nc net.Conn) *conn {
 	c.info = api.Conn{Listener: listener, Local: addrPort(nc.LocalAddr()), Remote: addrPort(nc.RemoteAddr())}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.in.pool = &s.buffers
+	c.claim.origin = s.budget.enter(c.info.Remote.Addr())
 	c.queue.rings, c.queue.changed = &s.rings, make(chan struct{}, 1)
 	c.raw = rawOf(nc)
 	c.readFunc = c.readReady
@@ -54,6 +56,9 @@ func newConn(s *Server, listener string, nc net.Conn) *conn {
 // serve is the reader's life, and the connection's.
 func (c *conn) serve() {
 	err := c.read()
+	if c.claim.evicted.Load() {
+		err = c.evictedFault()
+	}
 	c.release()
 	c.report(err)
 	c.linger(err)
@@ -78,7 +83,10 @@ func (c *conn) read() error {
 func (c *conn) release() {
 	c.in.w = c.in.r
 	c.in.shrink()
-	c.discharge()
+	c.settle()
+	c.unhold()
+	c.leaveLane()
+	c.srv.budget.leave(c.claim.origin)
 	c.giveLoan()
 }
 

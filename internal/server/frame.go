@@ -22,7 +22,7 @@ func badFrame(err error) error { return &fault{reason: "frame", err: err} }
 
 // httpFarewell answers a browser, curl or a health check.
 const httpFarewell = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n" +
-	"This port speaks the Kafka protocol, not HTTP. Metrics, health and the console are on the admin address.\n"
+	"This port speaks the Kafka protocol, not HTTP. Health and metrics are on the address of admin.listener (127.0.0.1:9644 by default).\n"
 
 // notAFrame says why a size cannot be a frame's: first what it really is, where that can be told (text and TLS records give sizes far above any limit).
 func notAFrame(head []byte, size, limit int) error {

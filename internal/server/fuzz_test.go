@@ -31,7 +31,7 @@ func FuzzConnection(f *testing.F) {
 		client.Close()
 		<-done
 		s.wg.Wait()
-		if used := s.budget.mu.used; used != 0 {
+		if used := s.RequestMemory().Used; used != 0 {
 			t.Errorf("%d bytes of the budget were not given back", used)
 		}
 		if n := len(s.mu.conns); n != 0 {

@@ -19,8 +19,6 @@ type input struct {
 	r, w int
 	// last is the whole size of the last frame that was larger than readBuffer, or 0 after a smaller one: what to expect next.
 	last int
-	// charged is what was taken of the budget for buf.
-	charged int64
 }
 
 // next takes the next whole frame, without its size prefix; nil if there is none yet. The frame is valid until more is read.
@@ -75,13 +73,17 @@ func (in *input) checkFresh() error {
 // partial is how many bytes of an unfinished frame are there.
 func (in *input) partial() int { return in.w - in.r }
 
-// lend makes sure that there is a buffer to read into: after a large frame, one for another of that size.
-func (in *input) lend() {
-	if in.buf == nil {
-		in.buf = in.pool.lend(max(readBuffer, min(in.last, freeBuffer)))
-		in.r, in.w = 0, 0
-	}
+// wanted is the size of the buffer to read into: after a large frame, one for another of that size.
+func (in *input) wanted() int { return max(readBuffer, min(in.last, freeBuffer)) }
+
+// lend gets a buffer of n bytes to read into.
+func (in *input) lend(n int) {
+	in.buf = in.pool.lend(n)
+	in.r, in.w = 0, 0
 }
+
+// unread puts the last frame back, which had size bytes with its prefix: next returns it again.
+func (in *input) unread(size int64) { in.r -= int(size) }
 
 // space is where to read to. It ends with the frame that is awaited if that is a large one, so that the next is not torn.
 func (in *input) space() []byte {
@@ -117,11 +119,11 @@ func (in *input) shrink() {
 	}
 }
 
-// freeBuffer is the largest buffer that is lent without asking the budget.
+// freeBuffer is the largest buffer that is lent before a frame's size is known.
 const freeBuffer = 1<<20 + bufferSlack
 
-// room makes room for the rest of the frame that has begun. The buffer grows with what has come, not with what is claimed: to twice its size, or at
-// once to the size of the frame before. What is larger than freeBuffer is taken from the budget first, the whole frame at once.
+// room makes room for the rest of the frame that has begun. The buffer grows with the bytes that came, not with the size that was claimed: to twice
+// its size, or at once to the size of the frame before. The budget is asked first.
 func (c *conn) room() error {
 	in := &c.in
 	if in.buf == nil {
@@ -138,31 +140,11 @@ func (c *conn) room() error {
 		in.move(in.buf)
 	default:
 		target := min(need, max(2*size, in.last))
-		if err := c.charge(target, need); err != nil {
+		if err := c.grow(int64(bufferSize(target)), int64(bufferSize(need))); err != nil {
 			return err
 		}
 		in.move(in.pool.lend(target))
+		c.settle()
 	}
 	return nil
-}
-
-// charge takes a large frame's size from the budget, unless that was done.
-func (c *conn) charge(target, need int) error {
-	if target <= freeBuffer || c.in.charged >= int64(need) {
-		return nil
-	}
-	c.discharge() // whoever waits holds nothing
-	if err := c.srv.budget.take(c.ctx, int64(need)); err != nil {
-		return errClosed
-	}
-	c.in.charged = int64(need)
-	return nil
-}
-
-// discharge gives back what the budget was charged for a buffer.
-func (c *conn) discharge() {
-	if c.in.charged > 0 {
-		c.srv.budget.give(c.in.charged)
-		c.in.charged = 0
-	}
 }

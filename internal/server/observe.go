@@ -10,7 +10,7 @@ import (
 type Observer interface {
 	// Connections is told of each connection that opens (1) and closes (-1) on a listener.
 	Connections(listener string, delta int)
-	// Refused is told of each connection that was closed for a reason of the server's: "limit", "limit-ip", "frame", "idle", "slow".
+	// Refused is told of each connection that was closed for a reason of the server's: "limit", "limit-ip", "frame", "idle", "slow", "memory".
 	Refused(listener, reason string)
 	// Answered is told of n requests, alike and received together, when their responses were written: how long that took since the frames were
 	// complete, and the bytes of all of both with their size prefixes. A produce that wants no answer has out 0.

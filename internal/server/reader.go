@@ -54,7 +54,12 @@ func (c *conn) fill() error {
 		switch {
 		case n > 0:
 			c.in.w += n
+			c.claim.earned += n
 			return nil
+		case c.claim.short && err == nil:
+			if err := c.shortage(); err != nil {
+				return err
+			}
 		case isTimeout(err):
 			if err := c.expired(); err != nil {
 				return err
@@ -74,22 +79,30 @@ func (c *conn) readSome() (int, error) {
 		}
 		return c.readN, c.readErr
 	}
-	if c.in.buf == nil { // it is held while it waits, so it is a small one
-		c.in.buf = c.in.pool.lend(smallBuffer)
+	if !c.park() {
+		c.claim.short = true
+		return 0, nil
 	}
-	c.giveLoan()
-	c.arm(time.Now())
+	if c.in.buf == nil { // it is held while it waits, so it is a small one
+		c.in.lend(smallBuffer)
+	}
 	return c.nc.Read(c.in.space())
 }
 
-// park gives up what an idle connection does not need.
-func (c *conn) park() {
+// park gives up what a waiting connection does not need. It reports false if there is no memory to wait with: the begun frame's, which
+// shortage gets.
+func (c *conn) park() bool {
 	c.in.shrink()
-	if c.in.buf == nil || len(c.in.buf.b) <= freeBuffer {
-		c.discharge()
+	c.settle()
+	if c.in.buf == nil || int64(len(c.in.buf.b)) <= c.srv.budget.perIP {
+		c.leaveLane()
+	}
+	if !c.keep() {
+		return false
 	}
 	c.giveLoan()
 	c.arm(time.Now())
+	return true
 }
 
 // drain parses every whole frame that was read and begins them: runs of early requests together, any other by itself. Replies
@@ -99,6 +112,7 @@ func (c *conn) drain() error {
 		c.loan = c.srv.loans.Get().(*loan)
 	}
 	c.active = time.Now()
+	c.claim.note(c.active)
 	for {
 		req, err := c.nextRequest()
 		if req == nil {
@@ -134,14 +148,30 @@ func (c *conn) pause(req *api.Request, early bool) (*api.Request, error) {
 	if early {
 		ready = func() bool { return c.queue.room() > 0 }
 	}
-	if !ready() {
-		if err := c.awaitPeer(ready); err != nil {
-			return nil, err
-		}
-		c.active = time.Now()
+	if ready() {
+		l.requests[0], l.sizes[0], l.room = next, size, c.queue.room()
+		return &l.requests[0], nil
 	}
-	l.requests[0], l.sizes[0], l.room = next, size, c.queue.room()
-	return &l.requests[0], nil
+	if err := c.awaitReplies(ready, size); err != nil {
+		return nil, err
+	}
+	l.room = c.queue.room()
+	return c.nextRequest()
+}
+
+// awaitReplies waits until replies have left, with no more memory than the bytes that came need. The last frame, of size bytes, is put back. What
+// waits counts as unfinished where there is room for that: the client may have asked for a wait of days.
+func (c *conn) awaitReplies(ready func() bool, size int64) error {
+	c.in.unread(size)
+	c.in.shrink()
+	c.settle()
+	c.keep()
+	c.claim.state.Store(paused)
+	err := c.awaitPeer(ready)
+	c.resume()
+	c.unhold()
+	c.active = time.Now()
+	return err
 }
 
 // peerInterval is how often a reader that waits for its own replies, and so does not read, looks whether the client is still there.
@@ -177,6 +207,7 @@ func (c *conn) nextRequest() (*api.Request, error) {
 		return nil, err
 	}
 	c.frameSince = time.Time{}
+	c.unhold()
 	h, body, err := wire.ParseHeader(frame)
 	if err != nil && (h.Key != kmsg.ApiVersions || !errors.Is(err, wire.ErrUnsupportedVersion)) {
 		return nil, badFrame(err)
@@ -193,7 +224,9 @@ func (c *conn) begin() error {
 	if len(l.run) == 0 {
 		return nil
 	}
+	c.claim.state.Store(working)
 	n, err := c.srv.opts.Handler.Begin(c.ctx, c.active, l.run, l.replies[:len(l.run)])
+	c.resume()
 	for i, req := range l.run[:n] {
 		e := entry{reply: l.replies[i], key: req.Key, version: req.Version, received: req.Received, in: l.sizes[i]}
 		if e.reply == nil {

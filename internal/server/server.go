@@ -37,8 +37,8 @@ type Handler interface {
 // Options say how to serve.
 type Options struct {
 	Handler  Handler
-	Log      *slog.Logger
-	Observer Observer // nil: nobody
+	Log      *slog.Logger // clients cause every line: its rate should be bounded (lograte)
+	Observer Observer     // nil: nobody
 
 	MaxFrame            int           // socket.request.max.bytes
 	MaxConnections      int           // max.connections; 0: no limit
@@ -92,7 +92,7 @@ type Server struct {
 func New(opts Options) *Server {
 	opts.defaults()
 	s := &Server{opts: opts, closing: make(chan struct{})}
-	s.budget.limit = opts.QueuedMaxBytes
+	s.budget.setLimit(opts.QueuedMaxBytes)
 	s.crowd.limit, s.crowd.perIP = opts.MaxConnections, opts.MaxConnectionsPerIP
 	s.loans.New = func() any { return newLoan() }
 	s.pens.New = func() any { return newPen() }

@@ -234,6 +234,9 @@ func TestHostile(t *testing.T) {
 				if isHTTP := strings.HasPrefix(string(rest), "HTTP/1.1 400"); isHTTP != (name == "http") {
 					t.Errorf("the answer is %q", rest)
 				}
+				if name == "http" && (!strings.Contains(string(rest), "admin.listener") || strings.Contains(string(rest), "console")) {
+					t.Errorf("the answer must name admin.listener, and nothing that is not there: %q", rest)
+				}
 			})
 			onBoth(t, Options{}, func(t *testing.T, _ *stub, c net.Conn) {
 				send(c, metadataFrame(1), produceFrame(2, nil), bad)
@@ -303,34 +306,34 @@ func metadataLike(id int32, size int) []byte {
 	return frame(kmsg.Metadata, 1, id, make([]byte, size-10))
 }
 
-// TestFrameMemory: what a connection claims costs no memory; what it sends costs about twice that, before the first request never 1 MiB, and
-// of a later large frame the whole is charged to the budget.
+// TestFrameMemory: what a connection claims costs no memory; what it sends costs about twice that, and before the first request never 1 MiB.
+// Every byte of it is counted, of any size.
 func TestFrameMemory(t *testing.T) {
 	t.Parallel()
 	first, later := sizedProduce(1, freshProduceMax), produceFrame(1, make([]byte, 20<<20))
 	for _, tt := range []struct {
 		whole      []byte
 		sent, most int
-		charged    int64
+		reserved   int64 // what is counted, if not the buffer
 	}{
 		{first, 4, smallBuffer, 0},
 		{first, 2000, smallBuffer, 0},
-		{first, 100_000, readBuffer, 0},
-		{first, 880_000, 1<<20 - 1, 0},
+		{first, 100_000, readBuffer, freshProduceMax + bufferSlack},
+		{first, 880_000, 1<<20 - 1, freshProduceMax + bufferSlack},
 		{later, 4, smallBuffer, 0},
-		{later, 400_000, freeBuffer, int64(len(later))},
-		{later, 3_000_000, 8<<20 + bufferSlack, int64(len(later))},
+		{later, 400_000, freeBuffer, 0},
+		{later, 3_000_000, 8<<20 + bufferSlack, 0},
 	} {
 		c := takePart(t, tt.whole, tt.sent)
 		if held := len(c.in.buf.b); held > tt.most {
 			t.Errorf("after %d bytes of %d the connection holds %d", tt.sent, len(tt.whole), held)
 		}
-		if used := c.srv.budget.mu.used; used != tt.charged {
-			t.Errorf("after %d bytes of %d %d are charged, expected %d", tt.sent, len(tt.whole), used, tt.charged)
+		if got, want := c.srv.RequestMemory(), (Memory{Used: int64(len(c.in.buf.b)), Unfinished: max(int64(len(c.in.buf.b)), tt.reserved)}); got != want {
+			t.Errorf("after %d bytes of %d the budget counts %+v, expected %+v", tt.sent, len(tt.whole), got, want)
 		}
 		c.release()
-		if c.in.buf != nil || c.srv.budget.mu.used != 0 {
-			t.Errorf("after the end %d bytes are charged", c.srv.budget.mu.used)
+		if got := c.srv.RequestMemory(); c.in.buf != nil || got != (Memory{}) {
+			t.Errorf("after the end the budget counts %+v", got)
 		}
 	}
 }
@@ -342,7 +345,9 @@ func takePart(t *testing.T, whole []byte, sent int) *conn {
 	t.Cleanup(func() { client.Close() })
 	c := newConn(New(Options{Handler: newStub(), Log: quiet()}), "PLAINTEXT", served)
 	for at := 0; at < sent; {
-		c.in.lend()
+		if !c.lend() {
+			t.Fatal("no memory")
+		}
 		if err := c.room(); err != nil {
 			t.Fatal(err)
 		}
@@ -351,7 +356,9 @@ func takePart(t *testing.T, whole []byte, sent int) *conn {
 		if frame, err := c.in.next(c.srv.opts.MaxFrame); frame != nil || err != nil {
 			t.Fatalf("frame of %d bytes, error %v", len(frame), err)
 		}
-		c.in.shrink()
+		if !c.park() {
+			t.Fatal("no memory to wait with")
+		}
 	}
 	return c
 }

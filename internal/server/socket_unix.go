@@ -24,7 +24,10 @@ func rawOf(nc net.Conn) syscall.RawConn {
 
 // readReady is called with the socket's descriptor at once, and again whenever there may be something to read, until it reports true.
 func (c *conn) readReady(fd uintptr) bool {
-	c.in.lend()
+	if !c.lend() {
+		c.claim.short = true
+		return true
+	}
 	for {
 		n, err := syscall.Read(int(fd), c.in.space())
 		switch {
@@ -34,8 +37,8 @@ func (c *conn) readReady(fd uintptr) bool {
 		case errors.Is(err, syscall.EINTR):
 			continue
 		case errors.Is(err, syscall.EAGAIN):
-			c.park()
-			return false
+			c.claim.short = !c.park()
+			return c.claim.short
 		}
 		c.readN, c.readErr = max(n, 0), err
 		return true
