@@ -15,7 +15,7 @@ import (
 func (s *Server) groupsOptions() coordinator.Options {
 	c := s.config
 	return coordinator.Options{
-		Node: s.broker, Group: s.groupOptions(), Log: s.log, Now: time.Now, Changes: s.changes,
+		Node: s.broker, Group: s.groupOptions(), Log: s.log, Faults: s.rate.Logger(), Now: time.Now, Changes: s.changes,
 		Partitions:        int32(c.Int("offsets.topic.num.partitions")),
 		ReplicationFactor: int16(min(c.Int("offsets.topic.replication.factor"), math.MaxInt16)),
 		Configs: []meta.NewConfig{

@@ -13,6 +13,7 @@ import (
 	"github.com/ottla-io/ottla/internal/broker"
 	"github.com/ottla-io/ottla/internal/config"
 	"github.com/ottla-io/ottla/internal/coordinator"
+	"github.com/ottla-io/ottla/internal/lograte"
 	"github.com/ottla-io/ottla/internal/server"
 	"github.com/ottla-io/ottla/internal/storage/vfs"
 )
@@ -24,6 +25,7 @@ const drainTime = 10 * time.Second
 type Server struct {
 	config   *config.Config
 	log      *slog.Logger
+	rate     *lograte.Limiter // of lines that clients can cause
 	dataDir  string
 	metrics  *admin.Metrics
 	settings *settings
@@ -66,6 +68,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
+	s.rate = lograte.New(s.log)
 	var err error
 	if s.config, err = loadConfig(opts); err != nil {
 		return nil, err
@@ -149,6 +152,7 @@ func (s *Server) serve(opts Options) {
 	var background context.Context
 	background, s.stop = context.WithCancel(context.Background())
 	s.runs.Go(func() { s.ended(s.broker.Run(background)) })
+	s.runs.Go(func() { s.rate.Run(background) })
 	s.groups = coordinator.New(s.groupsOptions())
 	s.runs.Go(func() { s.ended(s.groups.Run(background)) })
 	s.api = api.New(s.apiOptions(opts))

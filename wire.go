@@ -100,7 +100,7 @@ func (s *Server) nodeID(files vfs.FS) (int32, error) {
 func (s *Server) brokerOptions(files vfs.FS, lock bool, node int32) broker.Options {
 	c := s.config
 	o := broker.Options{
-		FS: files, DataDir: s.dataDir, NoLock: !lock, NodeID: node, Clock: time.Now, Log: s.log,
+		FS: files, DataDir: s.dataDir, NoLock: !lock, NodeID: node, Clock: time.Now, Log: s.log, Faults: s.rate.Logger(),
 		Topic: topicValidator{s.settings}, Schema: schema{s.settings}, OnSettings: s.settings.follow, OnChange: s.changed, Advertise: s.endpoints(),
 		DefaultPartitions:        int32(c.Int("num.partitions")),
 		PartitionsMax:            partitionsMax(),
@@ -165,7 +165,7 @@ const sessionIdle = 2 * time.Minute
 func (s *Server) apiOptions(opts Options) api.Options {
 	c := s.config
 	return api.Options{
-		Broker: s.broker, Log: s.log, Observer: s.metrics, Configs: s.settings,
+		Broker: s.broker, Log: s.log, Faults: s.rate.Logger(), Observer: s.metrics, Configs: s.settings,
 		AutoCreateTopics:       c.Bool("auto.create.topics.enable"),
 		KeepTopics:             !c.Bool("delete.topic.enable"),
 		FetchMaxBytes:          c.Int("fetch.max.bytes"),
@@ -183,7 +183,7 @@ func (s *Server) apiOptions(opts Options) api.Options {
 func (s *Server) serverOptions(handlers *api.API) server.Options {
 	c := s.config
 	o := server.Options{
-		Handler: handlers, Log: s.log, Observer: s.metrics,
+		Handler: handlers, Log: s.rate.Logger(), Observer: s.metrics,
 		MaxFrame:            c.Int("socket.request.max.bytes"),
 		MaxConnections:      min(c.Int("max.connections"), connectionsMax(openFilesMax())),
 		MaxConnectionsPerIP: c.Int("max.connections.per.ip"),

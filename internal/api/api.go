@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -21,6 +22,7 @@ import (
 // Options say what the handlers stand on, and the settings that are theirs.
 type Options struct {
 	Broker *broker.Broker
+	Faults *slog.Logger // for lines that clients can cause again and again, whose rate should be bounded; nil: Log
 	Log    *slog.Logger
 
 	Observer Observer // nil: nobody
@@ -50,7 +52,7 @@ type API struct {
 	handlers [handlerSlots]Handler
 	large    chan struct{}  // a place for each large body that is answered
 	ration   *ration.Ration // the memory of large replies
-	reported atomic.Int64   // the second in which a storage error was last logged
+	faults   *slog.Logger   // for what clients repeat as fast as they can
 	draining atomic.Bool
 	often    auditRate
 
@@ -86,6 +88,7 @@ func New(opts Options) *API {
 		topics:   opts.Broker,
 		nodes:    opts.Broker,
 		log:      opts.Log,
+		faults:   cmp.Or(opts.Faults, opts.Log),
 		sessions: newSessions(opts.FetchSessions, opts.SessionIdle),
 		handlers: handlers(),
 		large:    make(chan struct{}, largeMax),

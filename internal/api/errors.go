@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
@@ -96,23 +95,19 @@ func (a *API) fault(req *Request, err error) int16 { return a.faultOf(req.Header
 
 // faultOf is fault for a request whose frame has gone.
 func (a *API) faultOf(h wire.Header, conn *Conn, err error) int16 {
+	if errors.Is(err, context.Canceled) { // the connection was cut, so nobody reads the code
+		a.log.Debug("request given up", slog.String("api", h.Key.Name()), slog.Any("remote", conn.Remote), slog.Any("err", err))
+		return code(err)
+	}
 	c := code(err)
 	switch c {
 	case kerr.UnknownServerError.Code:
-		a.log.Error("request failed", slog.String("api", h.Key.Name()), slog.Any("version", h.Version), slog.Any("remote", conn.Remote), slog.Any("err", err))
+		a.faults.Error("request failed", slog.String("api", h.Key.Name()), slog.Any("version", h.Version), slog.Any("remote", conn.Remote), slog.Any("err", err))
 	case kerr.KafkaStorageError.Code:
-		if a.mayReport(time.Now()) {
-			a.log.Warn("storage error", slog.String("api", h.Key.Name()), slog.Any("remote", conn.Remote), slog.Any("err", err))
-		}
+		a.faults.Warn("storage error", slog.String("api", h.Key.Name()), slog.Any("remote", conn.Remote), slog.Any("err", err))
 	}
 	if c != 0 {
 		a.opts.Observer.Failed(h.Key, c)
 	}
 	return c
-}
-
-// mayReport is true once in a second: clients repeat what fails as fast as they can.
-func (a *API) mayReport(now time.Time) bool {
-	last := a.reported.Load()
-	return now.Unix() != last && a.reported.CompareAndSwap(last, now.Unix())
 }

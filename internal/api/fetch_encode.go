@@ -26,7 +26,7 @@ func (r *fetchReply) encode(now time.Time, out *Out) {
 			return
 		}
 		out.back(mark)
-		r.api.log.Error("fetch failed", slog.String("topic", bad.name), slog.Any("topic_id", bad.id), slog.Any("partition", bad.index), slog.Any("err", err))
+		r.api.faults.Error("fetch failed", slog.String("topic", bad.name), slog.Any("topic_id", bad.id), slog.Any("partition", bad.index), slog.Any("err", err))
 		bad.fail(fmt.Errorf("%w: %w", kerr.KafkaStorageError, err))
 		if r.session != nil {
 			r.session.tell(bad)

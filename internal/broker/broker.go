@@ -27,6 +27,7 @@ type Options struct {
 	NodeID int32
 	Clock  func() time.Time // nil: time.Now
 	Log    *slog.Logger     // nil: nothing is logged
+	Faults *slog.Logger     // for lines that clients can cause again and again, whose rate should be bounded; nil: Log
 	Topic  TopicDefaults    // what topic configs fall back to
 
 	Advertise []meta.Endpoint
@@ -79,6 +80,7 @@ type TopicDefaults interface {
 type Broker struct {
 	opts       Options
 	log        *slog.Logger
+	faults     *slog.Logger // for what clients can make happen again and again
 	lock       *vfs.DirLock
 	properties metaProperties
 	clean      bool  // the last run stopped cleanly

@@ -105,7 +105,7 @@ func (b *Broker) touch(s *slot) (*partition.Partition, error) {
 			slog.String("next", b.next(s.id, err)))
 		s.failed.Store(f)
 	case !s.mu.waits:
-		b.log.Warn("partition cannot be opened now; whoever asks for it next tries again", slog.Any("partition", s.id), slog.String("dir", s.dir()), slog.Any("err", err))
+		b.faults.Warn("partition cannot be opened now: the next request for it tries again", slog.Any("partition", s.id), slog.String("dir", s.dir()), slog.Any("err", err))
 		s.mu.waits = true
 	}
 	return nil, f.err

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ import (
 // Open locks the data directory, loads the metadata log and makes the partitions ready to be opened. ctx bounds the opening only.
 func Open(ctx context.Context, opts Options) (*Broker, error) {
 	opts = opts.withDefaults()
-	b := &Broker{opts: opts, log: opts.Log, deleter: newDeleter(), pinned: make(chan struct{}, 1)}
+	b := &Broker{opts: opts, log: opts.Log, faults: cmp.Or(opts.Faults, opts.Log), deleter: newDeleter(), pinned: make(chan struct{}, 1)}
 	b.inflating = partition.NewInflating(min(max(runtime.GOMAXPROCS(0), 2), inflatingMax))
 	if cache, ok := opts.FS.(descriptors); ok {
 		cache.Forgettable(b.forgettable)

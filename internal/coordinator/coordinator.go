@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -22,10 +23,11 @@ const Topic = topic.ConsumerOffsets
 
 // Options say what a coordinator stands on.
 type Options struct {
-	Node  Node
-	Group group.Options // RecordMax and Match are the coordinator's
-	Log   *slog.Logger
-	Now   func() time.Time
+	Node   Node
+	Group  group.Options // RecordMax and Match are the coordinator's
+	Log    *slog.Logger
+	Faults *slog.Logger // for lines that clients can cause again and again, whose rate should be bounded; nil: Log
+	Now    func() time.Time
 	// Changes has a token after each change of the metadata.
 	Changes <-chan struct{}
 	// Partitions, ReplicationFactor and Configs are for when the topic is made: offsets.topic.num.partitions and the like.
@@ -49,6 +51,7 @@ type Node interface {
 // Coordinator is the group coordinator of this node. It serves while Run runs; before, and after Close, it coordinates nothing.
 type Coordinator struct {
 	opts   Options
+	faults *slog.Logger // for what clients can make happen again and again
 	tokens atomic.Uint64
 	table  atomic.Pointer[table]
 	poked  chan struct{} // has room for one: something is due earlier than was known
@@ -74,7 +77,7 @@ type table struct {
 // New returns a coordinator. It knows at once which groups are to be loaded, so that nobody is told meanwhile that there are none.
 func New(opts Options) *Coordinator {
 	c := &Coordinator{
-		opts: opts, poked: make(chan struct{}, 1), loads: loadQueue{more: make(chan struct{}, 1)}, matched: newPatterns(patternsMax),
+		opts: opts, faults: cmp.Or(opts.Faults, opts.Log), poked: make(chan struct{}, 1), loads: loadQueue{more: make(chan struct{}, 1)}, matched: newPatterns(patternsMax),
 	}
 	c.opts.Group.Match = c.matched.match
 	c.follow()

@@ -235,7 +235,7 @@ const reloadPause = time.Second
 
 // reloadLocked throws the machine away after a failed append, and replays the log.
 func (s *shard) reloadLocked(err error) {
-	s.c.opts.Log.Warn("cannot write what became of consumer groups: they are loaded again", slog.String("topic", Topic), slog.Any("partition", s.index), slog.Any("err", err))
+	s.c.faults.Warn("cannot write what became of consumer groups: they are loaded again", slog.String("topic", Topic), slog.Any("partition", s.index), slog.Any("err", err))
 	s.dropLocked(kerr.NotCoordinator)
 	if again := s.mu.served.Add(reloadPause); again.After(s.c.opts.Now()) {
 		s.restLocked(again)

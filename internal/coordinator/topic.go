@@ -44,7 +44,7 @@ func (c *Coordinator) make(ctx context.Context) error {
 		}
 	}
 	if err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
-		c.opts.Log.Warn("cannot create the topic of consumer groups", slog.String("topic", Topic), slog.Any("err", err))
+		c.faults.Warn("cannot create the topic of consumer groups", slog.String("topic", Topic), slog.Any("err", err))
 		return kerr.CoordinatorNotAvailable
 	}
 	return nil
