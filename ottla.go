@@ -107,7 +107,7 @@ func (s *Server) listen(ctx context.Context) error {
 	if addr := s.config.String("admin.listener"); addr != "off" {
 		if config.Open(addr) {
 			s.log.Warn("admin.listener is open to the network without authentication: anyone there can read metrics, and take profiles if admin.pprof=on",
-				slog.String("addr", addr), slog.String("admin.pprof", s.config.String("admin.pprof")))
+				slog.String("addr", addr), slog.String("admin_pprof", s.config.String("admin.pprof")))
 		}
 		s.http, err = listen(ctx, "admin.listener", addr)
 	}

@@ -77,7 +77,7 @@ func (o *ownReader) trim(ctx context.Context, last int64) error {
 func (o *ownReader) fetch(ctx context.Context, last int64) error {
 	if o.topicID == [16]byte{} {
 		ask := kmsg.NewPtrMetadataRequest()
-		ask.Topics = []kmsg.MetadataRequestTopic{{Topic: kmsg.StringPtr("own")}}
+		ask.Topics = []kmsg.MetadataRequestTopic{{Topic: new("own")}}
 		metadata, err := ask.RequestWith(ctx, o.broker)
 		if err != nil {
 			return err

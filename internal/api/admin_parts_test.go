@@ -19,7 +19,6 @@ import (
 // still is a node of which only what stands here is asked.
 type still struct {
 	node
-	nodeAdmin
 	image *meta.Image
 	dirs  []broker.LogDir
 }

@@ -73,7 +73,7 @@ func (t *Audit) write(change string, attrs []slog.Attr) {
 		slog.Bool("audit", true), slog.String("principal", principal),
 		slog.String("client_id", AuditText(t.clientID)), slog.Any("remote", t.remote),
 	}
-	t.log.LogAttrs(context.Background(), slog.LevelInfo, change, append(who, attrs...)...)
+	t.log.LogAttrs(context.Background(), slog.LevelInfo, change, append(who, attrs...)...) //nolint:sloglint // a constant of the caller
 }
 
 // AuditText cuts a text that a client chose. The log's handler quotes it where it has to.

@@ -26,8 +26,8 @@ const (
 	nameUnit            = 200
 )
 
-// cost is how many partitions p counts as.
-func (p *cachedPart) cost() int { return 1 + len(p.key.name)/nameUnit }
+// cost is how many partitions c counts as.
+func (c *cachedPart) cost() int { return 1 + len(c.key.name)/nameUnit }
 
 // sessions is the bounded cache of fetch sessions (KIP-227; Kafka's FetchSessionCache). Its lock is never held while a
 // session's is taken.

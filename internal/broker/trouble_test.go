@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -87,7 +88,7 @@ func TestCorruptPartitionIsAlone(t *testing.T) {
 		if clean, _, _ := takeMarker(files); clean {
 			t.Error("the stop is called clean with a partition offline")
 		}
-		if after, err := readSmall(files, logOfA); err != nil || string(after) != string(before) {
+		if after, err := readSmall(files, logOfA); err != nil || !bytes.Equal(after, before) {
 			t.Errorf("the log was changed, %v", err)
 		}
 	}
@@ -102,7 +103,7 @@ func TestDamagedBatch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		flip(t, files, logOfA, int64(strings.Index(string(content), "two")))
+		flip(t, files, logOfA, int64(bytes.Index(content, []byte("two"))))
 		var log logs
 		opts := options(files)
 		opts.Log = logTo(&log)
@@ -187,7 +188,7 @@ func TestPartitionMetadataRebuilt(t *testing.T) {
 				t.Errorf("%q: a-%d has %q", content, i, got)
 			}
 		}
-		if mended, err := readSmall(files, name); err != nil || string(mended) != string(whole) {
+		if mended, err := readSmall(files, name); err != nil || !bytes.Equal(mended, whole) {
 			t.Errorf("%q became %q, %v", content, mended, err)
 		}
 	}
@@ -224,7 +225,7 @@ func TestDamagedMetadataLog(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "put back a copy of __cluster_metadata-0") || !errors.Is(err, batch.ErrCorrupt) {
 				t.Errorf("byte %d: %v", pos, err)
 			}
-			if after, err := readSmall(files, name); err != nil || string(after) != string(before) {
+			if after, err := readSmall(files, name); err != nil || !bytes.Equal(after, before) {
 				t.Errorf("byte %d: the log was changed, %v", pos, err)
 			}
 		}

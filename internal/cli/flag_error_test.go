@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,7 +26,7 @@ func TestFlagErrors(t *testing.T) {
 		for _, value := range []string{"soon", "99999999999999999999", "1.5"} {
 			var stderr bytes.Buffer
 			a := &app{Session: &session.Session{Out: &bytes.Buffer{}, ErrOut: &stderr}, self: "ottla"}
-			args := append(strings.Fields(cmd.CommandPath())[1:], "--"+f.Name+"="+value)
+			args := slices.Concat(strings.Fields(cmd.CommandPath())[1:], []string{"--" + f.Name + "=" + value})
 			if code := a.run(t.Context(), args); code != exitUsage {
 				t.Errorf("%v: exit code %d", args, code)
 			}

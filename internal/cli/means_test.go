@@ -1,10 +1,10 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
-	"fmt"
 	"github.com/ottla-io/ottla/internal/config"
 	"github.com/ottla-io/ottla/internal/host"
 )

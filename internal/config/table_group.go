@@ -11,20 +11,20 @@ var groupSettings = []Setting{
 	group("offsets.topic.replication.factor", Short, "3", atLeast(1), "Replicas of __consumer_offsets, as far as there are brokers."),
 	group("offsets.topic.num.partitions", Int, "50", atLeast(1), "Partitions of __consumer_offsets; it counts when the topic is made."),
 	group("offsets.topic.segment.bytes", Int, "104857600", atLeast(1<<20), "segment.bytes of __consumer_offsets; it counts when the topic is made."),
-	idle("offsets.topic.compression.codec", Int, "0", between(0, 4), "what the coordinator writes is not compressed", "compression of __consumer_offsets."),
+	idle("offsets.topic.compression.codec", "0", between(0, 4), "what the coordinator writes is not compressed", "compression of __consumer_offsets."),
 	group("offsets.retention.minutes", Int, "10080", atLeast(1), "How long offsets are kept of a group without members, or of a topic that none subscribes to."),
 	group("offsets.retention.check.interval.ms", Long, "600000", atLeast(1), "How often old offsets are looked for."),
-	idle("offsets.commit.timeout.ms", Int, "5000", atLeast(1), later("more than one broker"), "How long a commit waits for replicas."),
-	idle("offsets.load.buffer.size", Int, "5242880", atLeast(1), "loading reads a fixed amount at a time", "Memory for loading __consumer_offsets."),
+	idle("offsets.commit.timeout.ms", "5000", atLeast(1), later("more than one broker"), "How long a commit waits for replicas."),
+	idle("offsets.load.buffer.size", "5242880", atLeast(1), "loading reads a fixed amount at a time", "Memory for loading __consumer_offsets."),
 	group("offset.metadata.max.bytes", Int, "4096", atLeast(0), "The largest text beside a committed offset."),
 	group("group.min.session.timeout.ms", Int, "6000", atLeast(1), "The shortest session a classic member may ask for."),
 	group("group.max.session.timeout.ms", Int, "1800000", atLeast(1), "The longest session a classic member may ask for."),
 	group("group.initial.rebalance.delay.ms", Int, "3000", atLeast(0), "How long an empty classic group waits for more members."),
 	group("group.max.size", Int, maxInt, atLeast(1), "The most members of a classic group."),
 	group("group.coordinator.rebalance.protocols", List, "classic,consumer,streams", rebalanceProtocols, "The protocols that groups may use; share and streams groups are not there yet."),
-	idle("group.coordinator.threads", Int, "4", atLeast(1), noCoordinatorThreads, "Threads of the coordinator."),
-	idle("group.coordinator.background.threads", Int, "2", atLeast(1), noCoordinatorThreads, "Threads of the coordinator for long work."),
-	idle("group.coordinator.append.linger.ms", Int, "-1", atLeast(-1), "writes are gathered while one is synced", "How long the coordinator gathers writes; -1 adapts."),
+	idle("group.coordinator.threads", "4", atLeast(1), noCoordinatorThreads, "Threads of the coordinator."),
+	idle("group.coordinator.background.threads", "2", atLeast(1), noCoordinatorThreads, "Threads of the coordinator for long work."),
+	idle("group.coordinator.append.linger.ms", "-1", atLeast(-1), "writes are gathered while one is synced", "How long the coordinator gathers writes; -1 adapts."),
 	group("group.consumer.session.timeout.ms", Int, "45000", atLeast(1), "The session of a consumer group's member (KIP-848)."),
 	group("group.consumer.min.session.timeout.ms", Int, "45000", atLeast(1), "The shortest such session."),
 	group("group.consumer.max.session.timeout.ms", Int, "60000", atLeast(1), "The longest such session."),
@@ -43,8 +43,8 @@ func group(name string, t Type, def string, c check, doc string) Setting {
 	return Setting{Name: name, Type: t, Default: def, Check: c, Doc: doc}
 }
 
-func idle(name string, t Type, def string, c check, why, doc string) Setting {
-	return Setting{Name: name, Type: t, Default: def, Check: c, Ignored: why, Doc: doc}
+func idle(name, def string, c check, why, doc string) Setting {
+	return Setting{Name: name, Type: Int, Default: def, Check: c, Ignored: why, Doc: doc}
 }
 
 const noCoordinatorThreads = "the coordinator has no threads of its own"

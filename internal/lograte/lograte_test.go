@@ -87,7 +87,7 @@ func TestKindsAreBounded(t *testing.T) {
 	limiter := New(slog.New(slog.NewTextHandler(&out, nil)))
 	l := limiter.Logger()
 	for i := range 10 * kindsMax {
-		l.Info(fmt.Sprint("message ", i))
+		l.Info(fmt.Sprint("message ", i)) //nolint:sloglint // many messages are the test
 	}
 	if n := len(limiter.allowances.mu.kinds); n > kindsMax+1 {
 		t.Errorf("%d kinds are kept", n)

@@ -103,8 +103,7 @@ func checkText(text string) error {
 
 // explained is err with no more of the text than an excerpt: the syntax package's errors quote all of it.
 func explained(text string, err error) error {
-	var e *syntax.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*syntax.Error](err); ok {
 		err = fmt.Errorf("%s: %q", e.Code, excerpt(e.Expr))
 	}
 	return fmt.Errorf("the regular expression %q is not one: %w", excerpt(text), err)

@@ -56,7 +56,7 @@ func build(prog *syntax.Prog) (t table, ok bool) {
 	b.classify()
 	b.add(state{before: -1})
 	b.add(state{at: []uint32{uint32(prog.Start)}, before: -1}) //nolint:gosec // an index
-	for i := 0; i < len(b.states); i++ {
+	for i := 0; i < len(b.states); i++ {                       //nolint:intrange // fill adds states
 		if !b.fill(b.states[i]) {
 			return table{}, false
 		}
@@ -71,7 +71,7 @@ func (b *builder) classify() {
 		b.classes[alphabet[i]] = 1
 	}
 	seen := make(map[*rune]bool)
-	b.split(func(r rune) bool { return syntax.IsWordChar(r) })
+	b.split(syntax.IsWordChar)
 	for i := range b.prog.Inst {
 		in := &b.prog.Inst[i]
 		switch in.Op {

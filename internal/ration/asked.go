@@ -9,7 +9,7 @@ import (
 // Grows reports whether replies to requests of key are not bounded by the requests: a few bytes ask for all topics, or all members of a group.
 // All of these keys only read (Metadata may create topics, which a second time does nothing), so that they can be answered twice.
 func Grows(key kmsg.Key) bool {
-	switch key {
+	switch key { //nolint:exhaustive // the replies to all other keys are bounded by their requests
 	case kmsg.Metadata, kmsg.DescribeConfigs, kmsg.DescribeLogDirs, kmsg.ListConfigResources, kmsg.ListGroups, kmsg.DescribeGroups,
 		kmsg.ConsumerGroupDescribe, kmsg.OffsetFetch:
 		return true

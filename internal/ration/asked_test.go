@@ -23,7 +23,9 @@ func TestModest(t *testing.T) {
 		m    kmsg.Request
 		want bool
 	}{
-		{metadata(), false}, {metadata("a", "bb"), true}, {metadata("aaaaa", "bbbbb"), false},
+		{metadata(), false},
+		{metadata("a", "bb"), true},
+		{metadata("aaaaa", "bbbbb"), false},
 		{&kmsg.DescribeConfigsRequest{Resources: make([]kmsg.DescribeConfigsRequestResource, 10)}, true},
 		{&kmsg.DescribeConfigsRequest{Resources: make([]kmsg.DescribeConfigsRequestResource, 11)}, false},
 		{&kmsg.DescribeLogDirsRequest{}, false},

@@ -48,7 +48,6 @@ func (r *Ration) Reply(ctx context.Context, build func() ([]byte, error)) (b []b
 		return b, nil, err
 	}
 	if size := len(b); !r.take(size) {
-		b = nil // it is free while this waits
 		return r.ReplyOnce(ctx, size, build)
 	}
 	return b, r.freeing(len(b)), nil

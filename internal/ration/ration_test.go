@@ -22,7 +22,7 @@ func TestRation(t *testing.T) {
 	wait := func(ctx context.Context, size int) {
 		before := r.waitingNow()
 		go func() { turns <- turn{size, r.wait(ctx, size)} }()
-		for r.waitingNow() == before { //nolint:revive // until it waits
+		for r.waitingNow() == before { // until it waits
 		}
 	}
 	gone, cancel := context.WithCancel(ctx)
@@ -80,7 +80,7 @@ func TestReply(t *testing.T) {
 		_, free, _ := r.Reply(t.Context(), build)
 		done <- free
 	}()
-	for r.waitingNow() == 0 { //nolint:revive // until it waits
+	for r.waitingNow() == 0 { // until it waits
 	}
 	first()
 	first()

@@ -23,7 +23,7 @@ func confine(t *testing.T, limit int64) *cgroup {
 	if err != nil {
 		t.Skipf("needs a cgroup of its own: %v", err)
 	}
-	dir, err := os.MkdirTemp(parent, "ottla-hostile-")
+	dir, err := os.MkdirTemp(parent, "ottla-hostile-") //nolint:usetesting // a cgroup is a directory of that file system
 	if err != nil {
 		t.Skipf("needs a cgroup of its own: %v", err)
 	}
@@ -59,9 +59,9 @@ func memoryGroup() (dir string, v2 bool, err error) {
 		switch {
 		case len(f) != 3:
 		case f[1] == "":
-			unified = filepath.Join("/sys/fs/cgroup", f[2])
+			unified = filepath.Clean("/sys/fs/cgroup/" + f[2])
 		case strings.Contains(","+f[1]+",", ",memory,"):
-			dir = filepath.Join("/sys/fs/cgroup/memory", f[2])
+			dir = filepath.Clean("/sys/fs/cgroup/memory/" + f[2])
 			if _, err := os.Stat(dir); err != nil { // in a container, the path is the host's
 				dir = "/sys/fs/cgroup/memory"
 			}

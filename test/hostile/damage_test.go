@@ -1,6 +1,7 @@
 package hostile
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 	"os"
@@ -82,7 +83,7 @@ func TestPartitionMetadata(t *testing.T) {
 		b := start(t, dir)
 		b.wantValues(t, "target", 0, whole)
 		b.stop(t)
-		if after, err := os.ReadFile(name); err != nil || string(after) != string(before) {
+		if after, err := os.ReadFile(name); err != nil || !bytes.Equal(after, before) {
 			t.Errorf("%q became %q, %v", content, after, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package hostile
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -63,7 +64,7 @@ func TestPatternMemory(t *testing.T) {
 				if limit == "" && err == nil {
 					continue
 				}
-				if err != kerr.InvalidRegularExpression || !strings.Contains(said, limit) || len(said) > 1000 {
+				if !errors.Is(err, kerr.InvalidRegularExpression) || !strings.Contains(said, limit) || len(said) > 1000 {
 					t.Errorf("%.30q: %v %.300q, expected INVALID_REGULAR_EXPRESSION with %q", pattern, err, said, limit)
 				}
 			}
@@ -91,7 +92,7 @@ func TestPatternOfManyTopics(t *testing.T) {
 		t.Fatal(codes)
 	}
 	resp := c.ask(subscribe("g", ".*")).(*kmsg.ConsumerGroupHeartbeatResponse)
-	if err := kerr.ErrorForCode(resp.ErrorCode); err != kerr.InvalidRegularExpression || !strings.Contains(*resp.ErrorMessage, "matches 9001 topics") {
+	if err := kerr.ErrorForCode(resp.ErrorCode); !errors.Is(err, kerr.InvalidRegularExpression) || !strings.Contains(*resp.ErrorMessage, "matches 9001 topics") {
 		t.Errorf("%v: %v", err, resp.ErrorMessage)
 	}
 	resp = c.ask(subscribe("g", "t0[0-2].*")).(*kmsg.ConsumerGroupHeartbeatResponse)

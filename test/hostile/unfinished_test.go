@@ -207,7 +207,7 @@ func TestLargeFrame(t *testing.T) {
 		if c == nil {
 			t.Fatal("a client is not served")
 		}
-		defer c.Close()
+		t.Cleanup(func() { _ = c.Close() })
 		claim := append(sized(raw(3, 1, 2), 99<<20), make([]byte, 40<<20)...)
 		go func() { _, _ = c.Write(claim) }() // it ends with the connection
 		if i == 0 {

@@ -63,11 +63,11 @@ func TestNeverBegun(t *testing.T) {
 			s.Reach().OnBrokerRead(node, kmsg.Fetch.Int16(), 1, 0, 0, nil)
 		}
 		c := &consumption{commands: &commands{s}, topics: newRenewal(nil, false), began: time.Now().Add(-time.Hour)}
-		if err := c.idle(t.Context()); errors.As(err, new(*session.Unreached)) == begun {
+		if err := c.idle(t.Context()); errors.As(err, new(*session.UnreachedError)) == begun {
 			t.Errorf("begun %v: %v", begun, err)
 		}
 		g := &groupConsumption{commands: &commands{s}, topics: newRenewal(nil, false), began: time.Now().Add(-time.Hour)}
-		if _, err := g.idle(t.Context()); errors.As(err, new(*session.Unreached)) == begun {
+		if _, err := g.idle(t.Context()); errors.As(err, new(*session.UnreachedError)) == begun {
 			t.Errorf("a member, begun %v: %v", begun, err)
 		}
 	}

@@ -43,8 +43,14 @@ func TestNegativeOffsets(t *testing.T) {
 func TestAdded(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ a, b, want int64 }{
-		{1, 2, 3}, {-5, 6, 1}, {-5, -6, -11}, {math.MaxInt64, 1, math.MaxInt64}, {-5, math.MinInt64, math.MinInt64},
-		{math.MinInt64, -1, math.MinInt64}, {0, math.MinInt64, math.MinInt64}, {5, math.MinInt64, math.MinInt64 + 5},
+		{1, 2, 3},
+		{-5, 6, 1},
+		{-5, -6, -11},
+		{math.MaxInt64, 1, math.MaxInt64},
+		{-5, math.MinInt64, math.MinInt64},
+		{math.MinInt64, -1, math.MinInt64},
+		{0, math.MinInt64, math.MinInt64},
+		{5, math.MinInt64, math.MinInt64 + 5},
 	} {
 		if got := added(tt.a, tt.b); got != tt.want {
 			t.Errorf("%d and %d: got %d, want %d", tt.a, tt.b, got, tt.want)

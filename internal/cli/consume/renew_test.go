@@ -129,7 +129,7 @@ func TestDeletedWithALimit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer client.Close()
+		t.Cleanup(client.Close)
 		c := &consumption{commands: g.commands, client: client, where: limits{"t": {0: {1, 5}}}, topics: newRenewal(details, true)}
 		fail := func() error {
 			if err := c.failed(kgo.FetchError{Topic: "t", Err: ke}); err != nil {

@@ -82,7 +82,7 @@ func (s *Session) Explain(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	_, done := errors.AsType[*Unreached](err)
+	_, done := errors.AsType[*UnreachedError](err)
 	if p := s.Reach().trouble(); !done && p != nil && s.Reach().advertised(p) && networkish(err) {
 		err = s.Reach().explain(err, p)
 	}

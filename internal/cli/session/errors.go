@@ -74,7 +74,7 @@ func InWords(err error, seeds string) string {
 		}
 		return strings.Join(lines, "\n")
 	}
-	if _, ok := errors.AsType[*Unreached](err); ok {
+	if _, ok := errors.AsType[*UnreachedError](err); ok {
 		return err.Error()
 	}
 	var parts *kadm.ShardErrors

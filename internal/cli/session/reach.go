@@ -218,9 +218,9 @@ func (r *Reach) describe(p *peer) string {
 	case p.err != nil:
 		return fmt.Sprintf("no connection to %s: %v", r.name(p), p.err)
 	case p.dials > 0:
-		return fmt.Sprintf("no connection yet to %s", r.name(p))
+		return "no connection yet to " + r.name(p)
 	}
-	return fmt.Sprintf("no answer yet from %s", r.name(p))
+	return "no answer yet from " + r.name(p)
 }
 
 // Tell says once that a broker is away, and once that it is back. A consumer that has begun waits for it.
@@ -238,22 +238,22 @@ func (r *Reach) Tell(out io.Writer) {
 	}
 }
 
-// Unreached is a failure that comes from an address that cannot be reached.
-type Unreached struct {
+// UnreachedError is a failure that comes from an address that cannot be reached.
+type UnreachedError struct {
 	text string
 	err  error
 }
 
-func (e *Unreached) Error() string { return e.text }
-func (e *Unreached) Unwrap() error { return e.err }
+func (e *UnreachedError) Error() string { return e.text }
+func (e *UnreachedError) Unwrap() error { return e.err }
 
-// explain returns an *Unreached that names p.
+// explain returns an *UnreachedError that names p.
 func (r *Reach) explain(err error, p *peer) error {
 	hint := "; --timeout waits longer"
 	if r.advertised(p) {
 		hint = "; set advertised.listeners to what clients can reach, or give a longer --timeout"
 	}
-	return &Unreached{r.describe(p) + hint, err}
+	return &UnreachedError{r.describe(p) + hint, err}
 }
 
 // networkish reports whether err says that a broker could not be asked, rather than what it answered.

@@ -117,7 +117,7 @@ func TestExplain(t *testing.T) {
 		s := &Session{ErrOut: new(bytes.Buffer), Brokers: "seed:1"}
 		s.Reach().OnBrokerConnect(kgo.BrokerMetadata{NodeID: 7, Host: tt.node, Port: 1}, 0, nil, errRefused)
 		got := s.Explain(t.Context(), tt.err)
-		if !errors.Is(got, tt.err) || errors.As(got, new(*Unreached)) != tt.explain {
+		if !errors.Is(got, tt.err) || errors.As(got, new(*UnreachedError)) != tt.explain {
 			t.Errorf("%v at %s: got %v", tt.err, tt.node, got)
 		}
 	}

@@ -15,7 +15,7 @@ func TestEditedTwin(t *testing.T) {
 	t.Parallel()
 	slow := func(now string, op ConfigOp, value string) string {
 		list := slices.DeleteFunc(strings.Split(now, ","), func(s string) bool { return s == "" })
-		for _, element := range strings.Split(value, ",") {
+		for element := range strings.SplitSeq(value, ",") {
 			at := slices.Index(list, element)
 			switch {
 			case op == OpAppend && at < 0:

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -268,7 +269,7 @@ func TestTooManyMatches(t *testing.T) {
 	w.show(topicRecords("a", 1, 1, 1)...)
 	g := w.group("g", "/a.*")
 	for i := range 10 {
-		w.show(topicRecords("a"+strings.Repeat("x", 200)+fmt.Sprint(i), 10+i, 1, 1)...)
+		w.show(topicRecords("a"+strings.Repeat("x", 200)+strconv.Itoa(i), 10+i, 1, 1)...)
 	}
 	beat := func(in Heartbeat) error {
 		in.ID, in.Epoch, in.RebalanceTimeout = "m0", g.Member("m0").Epoch, -1

@@ -1,6 +1,7 @@
 package log_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -96,7 +97,7 @@ func reads(t *testing.T, l *log.Log, all []batch.Batch, bad int) {
 		if i < bad {
 			end = min(end, bad)
 		}
-		if want := join(all[i:end]...); string(got) != string(want) {
+		if want := join(all[i:end]...); !bytes.Equal(got, want) {
 			t.Errorf("read at %d: %d bytes, expected the %d of [%d, %d)", i, len(got), len(want), i, end)
 		}
 	}

@@ -50,7 +50,7 @@ func (d *Directory) replace(dir string, f fix) (kept string, err error) {
 	if err := d.files.SyncDir(dir); err != nil {
 		return "", err
 	}
-	if err := d.write(f.name, f.name+newSuffix, func(from, to vfs.File) error { return f.compose(from, to) }); err != nil {
+	if err := d.write(f.name, f.name+newSuffix, f.compose); err != nil {
 		return "", err
 	}
 	for _, kind := range []segment.Kind{segment.Index, segment.TimeIndex} { // they name positions; the next reader builds them

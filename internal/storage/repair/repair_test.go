@@ -129,7 +129,7 @@ func damages(size int) []damage {
 			change(t, files, name(3), func(b []byte) []byte { copy(b, bytes.Repeat([]byte{2, 0xfe}, size)); return b })
 		}, []int{3, 4}},
 		{"a segment of noise", func(t *testing.T, files vfs.FS, size int) {
-			change(t, files, name(3), func(b []byte) []byte { return bytes.Repeat([]byte{2, 0xfe}, size) })
+			change(t, files, name(3), func([]byte) []byte { return bytes.Repeat([]byte{2, 0xfe}, size) })
 		}, []int{3, 4, 5}},
 		{"a cut segment", func(t *testing.T, files vfs.FS, size int) {
 			change(t, files, name(3), func(b []byte) []byte { return b[:size+30] })

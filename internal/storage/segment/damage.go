@@ -110,15 +110,15 @@ const (
 // whose CRC alone is wrong, else nil. Docs/adr/0010-bad-batches.md has the rule.
 func (s *Segment) judge(w *walk, header batch.Batch, size int64, next batch.Offset, l Limits, err error) (verdict, error) {
 	durable := next < l.Durable
+	if header != nil && !durable {
+		if holes, e := s.holes(w.pos, w.pos+size, next); holes || e != nil {
+			return torn, e
+		}
+	}
+	if header != nil && w.pos < w.led {
+		return damaged, nil
+	}
 	if header != nil {
-		if !durable {
-			if holes, e := s.holes(w.pos, w.pos+size, next); holes || e != nil {
-				return torn, e
-			}
-		}
-		if w.pos < w.led {
-			return damaged, nil
-		}
 		if follows, e := s.leadsOn(w, header, size, l); follows || e != nil {
 			return damaged, e
 		}

@@ -200,7 +200,7 @@ func (e *examination) mended(pos, size int64) (Piece, error) {
 	header, _, err := parseHeader(head[:], size)
 	last := pos+size == w.end && !e.limits.Followed // nothing follows that would tell
 	if err != nil || last && header.NextOffset() != e.limits.Durable || !e.fits(header, pos+size) {
-		return Piece{}, nil
+		return Piece{}, nil //nolint:nilerr // a header that cannot be parsed is not to be mended
 	}
 	whole, err := s.whole(header, pos, size)
 	if err != nil || !whole {
