@@ -97,6 +97,7 @@ type Broker struct {
 	ids      producerIDs
 
 	dead    atomic.Pointer[failure] // why the directory is offline
+	up      atomic.Bool             // Open is done
 	closing atomic.Bool
 	// checkpoints orders those who write them, and has the partitions that the files on disk may name.
 	checkpoints checkpointed
@@ -182,10 +183,11 @@ func (b *Broker) Healthy() error {
 	return b.control.Healthy()
 }
 
-// fail takes the log directory offline, for good: what it holds is known after a restart only.
+// fail takes the log directory offline, for good: what it holds is known after a restart only. The first failed sync calls it from below
+// (vfs.Final), whatever locks its caller holds, so it takes none but those of watchers and the syncer's queue.
 func (b *Broker) fail(err error) {
-	if !b.dead.CompareAndSwap(nil, &failure{err}) {
-		return
+	if !b.dead.CompareAndSwap(nil, &failure{err}) || !b.up.Load() {
+		return // a start that fails returns the error
 	}
 	b.log.Error("log directory is offline; restart when the disk is sound", slog.String("dir", b.opts.DataDir), slog.Any("err", err))
 	b.table.Load().all(func(s *slot) {

@@ -48,6 +48,9 @@ func (b *Broker) close() error {
 		clean, err = false, errors.Join(err, fmt.Errorf("close the metadata log: %w", closeErr))
 	}
 	if err == nil {
+		err = b.offline() // after a failed sync whose error did not matter where it was met
+	}
+	if err == nil {
 		err = b.writeTop(slots, clean)
 	}
 	if unclean != nil {

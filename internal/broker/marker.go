@@ -38,13 +38,18 @@ func takeMarker(files vfs.FS) (clean bool, epoch int64, err error) {
 	return true, m.BrokerEpoch, err
 }
 
-// writeMarker is the last thing a clean stop does.
+// writeMarker is the last thing a clean stop does. A marker whose sync fails is taken away again: that sync may have lost what the
+// marker vouches for.
 func writeMarker(files vfs.FS, epoch int64) error {
 	content, err := json.Marshal(marker{BrokerEpoch: epoch})
 	if err != nil {
 		return err
 	}
-	return writeSmall(files, markerFile, content)
+	if err := writeSmall(files, markerFile, content); err != nil {
+		_ = files.Remove(markerFile) // if it was renamed to that name at all
+		return err
+	}
+	return nil
 }
 
 // formatLevel is the newest layout of a data directory that this program knows. It rises when an older program would misread what a

@@ -25,10 +25,12 @@ func Open(ctx context.Context, opts Options) (*Broker, error) {
 	opts = opts.withDefaults()
 	b := &Broker{opts: opts, log: opts.Log, faults: cmp.Or(opts.Faults, opts.Log), deleter: newDeleter(), pinned: make(chan struct{}, 1)}
 	b.inflating = partition.NewInflating(min(max(runtime.GOMAXPROCS(0), 2), inflatingMax))
+	final := vfs.Final(opts.FS, b.fail)
 	if cache, ok := opts.FS.(descriptors); ok {
 		cache.Forgettable(b.forgettable)
 		cache.OnPinned(b.onPinned)
 	}
+	b.opts.FS = final
 	b.stopped, b.stop = context.WithCancel(context.Background())
 	b.syncer = newSyncer(opts.Clock, opts.OnSync, b.syncFailed)
 	b.cleaner = newCleaner(opts.Cleaner)
@@ -40,9 +42,14 @@ func Open(ctx context.Context, opts Options) (*Broker, error) {
 		}
 		b.lock = lock
 	}
-	if err := b.load(ctx); err != nil {
+	err := b.load(ctx)
+	if err == nil {
+		err = b.offline() // after a failed sync whose error did not matter where it was met
+	}
+	if err != nil {
 		return nil, errors.Join(err, b.abandon())
 	}
+	b.up.Store(true)
 	return b, nil
 }
 
