@@ -175,12 +175,15 @@ func (b *Broker) offline() error {
 	return nil
 }
 
-// Healthy is nil, or says why this node cannot serve.
+// Healthy is nil, or says why this node cannot serve: the directory or the metadata log is offline, the process has had no descriptor
+// left for its files for some seconds, or a sync does not end. It waits for no disk.
 func (b *Broker) Healthy() error {
-	if err := b.offline(); err != nil {
-		return err
+	for _, check := range []func() error{b.offline, b.control.Healthy, b.space.reachable, b.syncer.stalled} {
+		if err := check(); err != nil {
+			return err
+		}
 	}
-	return b.control.Healthy()
+	return nil
 }
 
 // fail takes the log directory offline, for good: what it holds is known after a restart only. The first failed sync calls it from below

@@ -20,6 +20,9 @@ type space struct {
 	log   *slog.Logger
 	low   int64 // bytes
 	full  atomic.Bool
+	// shut counts the looks in a row that found no descriptor, the last of them for the reason why.
+	shut atomic.Int64
+	why  atomic.Pointer[failure]
 }
 
 // Defaults: lowBytes of a large disk, one lowPart-th of a small one; the reserve file is a reservePart-th of low.
@@ -37,9 +40,33 @@ func newSpace(files vfs.FS, low int64, log *slog.Logger) *space {
 	return s
 }
 
+// shutMax is how many looks in a row may find no descriptor before that is reported. They come once a second.
+const shutMax = 5
+
+// reachable is nil, or says that the process has had no descriptor left for its files for some time, though the cache gives back those
+// that it can: produces and syncs fail then.
+func (s *space) reachable() error {
+	if n := s.shut.Load(); n >= shutMax {
+		return fmt.Errorf("no descriptor for files of the data directory in %d looks: %w; close connections, or raise the limit (ulimit -n)", n, s.why.Load().err)
+	}
+	return nil
+}
+
+// look asks for the room on the disk, which takes a descriptor, and notes whether there was one.
+func (s *space) look() (vfs.Space, error) {
+	room, err := s.files.Space()
+	if vfs.IsUnopened(err) {
+		s.why.Store(&failure{err})
+		s.shut.Add(1)
+	} else {
+		s.shut.Store(0)
+	}
+	return room, err
+}
+
 // check looks at the disk and sets the flag, with hysteresis.
 func (s *space) check() {
-	room, err := s.files.Space()
+	room, err := s.look()
 	if err != nil || s.low <= 0 {
 		return
 	}

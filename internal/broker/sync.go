@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,7 +39,8 @@ type syncer struct {
 
 // request is a partition's place in the syncer.
 type request struct {
-	asked int // how often it asked since the last sync began
+	asked int       // how often it asked since the last sync began
+	began time.Time // when the sync under way did; zero if none is
 }
 
 // largeBytes is how much of one partition is worth an fdatasync of its own, in bytes: writing it twice would cost more.
@@ -163,7 +165,26 @@ func (s *syncer) begin(p *partition.Partition) (asked int) {
 	defer s.mu.Unlock()
 	r := s.mu.asked[p]
 	asked, r.asked = r.asked, 0
+	r.began = s.clock()
 	return asked
+}
+
+// stallMax is how long a sync may take before health reports it. Clients give a produce up after 30 s.
+const stallMax = 10 * time.Second
+
+// stalled is nil, or names a sync that does not end: the produces that wait for it are not answered.
+func (s *syncer) stalled() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for p, r := range s.mu.asked {
+		if r.began.IsZero() {
+			continue
+		}
+		if took := s.clock().Sub(r.began); took > stallMax {
+			return fmt.Errorf("the sync of %s has not returned for %s: the disk hangs", p.ID(), took.Round(time.Second))
+		}
+	}
+	return nil
 }
 
 // note counts an fsync.
@@ -181,10 +202,12 @@ func (s *syncer) note(began time.Time, asked int, err error) {
 func (s *syncer) give(p *partition.Partition) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.mu.asked[p].asked == 0 {
+	r := s.mu.asked[p]
+	if r.asked == 0 {
 		delete(s.mu.asked, p)
 		return
 	}
+	r.began = time.Time{}
 	s.enqueueLocked(p)
 }
 

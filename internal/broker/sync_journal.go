@@ -3,6 +3,7 @@ package broker
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/ottla-io/ottla/internal/partition"
 	"github.com/ottla-io/ottla/internal/storage/journal"
@@ -59,7 +60,9 @@ func (s *syncer) add(t taken) bool {
 // again has the workers sync p for the askers that begin took.
 func (s *syncer) again(p *partition.Partition, asked int) {
 	s.mu.Lock()
-	s.mu.asked[p].asked += asked
+	r := s.mu.asked[p]
+	r.asked += asked
+	r.began = time.Time{}
 	s.mu.Unlock()
 	s.direct(p)
 }

@@ -36,10 +36,11 @@ type Controller struct {
 	removed map[topic.ID]string // by the replay; nil once taken
 	room    func() bool         // see OnRefused
 
-	mu struct {
+	// dead is why no command can be decided any more; stored under mu, which is held for as long as a commit syncs.
+	dead atomic.Pointer[error]
+	mu   struct {
 		sync.Mutex
 		state *meta.State
-		dead  error
 	}
 }
 
@@ -94,11 +95,12 @@ func (c *Controller) OnRefused(makeRoom func() bool) { c.room = makeRoom }
 // Image is the newest metadata.
 func (c *Controller) Image() *meta.Image { return c.image.Load() }
 
-// Healthy is nil, or why no command can be decided any more.
+// Healthy is nil, or why no command can be decided any more. It takes no lock.
 func (c *Controller) Healthy() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.mu.dead
+	if dead := c.dead.Load(); dead != nil {
+		return *dead
+	}
+	return nil
 }
 
 // Execute decides cmd, commits what it writes and returns its result when the new Image is out. Errors: the command's own
@@ -115,8 +117,8 @@ func execute[R any](ctx context.Context, c *Controller, command func(next batch.
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.mu.dead != nil {
-		return none, fmt.Errorf("%w: the metadata log is offline: %w", kerr.KafkaStorageError, c.mu.dead)
+	if dead := c.Healthy(); dead != nil {
+		return none, fmt.Errorf("%w: the metadata log is offline: %w", kerr.KafkaStorageError, dead)
 	}
 	records, result, err := meta.Decide(c.mu.state, command(c.journal.End()))
 	if err != nil || len(records) == 0 {
@@ -142,12 +144,12 @@ func (c *Controller) commitLocked(ctx context.Context, records []meta.Record) er
 		return fmt.Errorf("%w: %w", kerr.KafkaStorageError, err)
 	}
 	if err != nil {
-		c.mu.dead = err
+		c.dead.Store(&err)
 		return fmt.Errorf("%w: commit metadata: %w", kerr.KafkaStorageError, err)
 	}
 	for i, r := range records {
 		if err := c.mu.state.Apply(base+batch.Offset(i), r); err != nil {
-			c.mu.dead = err
+			c.dead.Store(&err)
 			return fmt.Errorf("%w: %w", kerr.UnknownServerError, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -291,5 +292,37 @@ func writeFile(t *testing.T, files vfs.FS, name string, content []byte) {
 	defer f.Close()
 	if _, err := f.WriteAt(content, 0); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestHealthyDuringACommit: health is told while a commit waits for the disk.
+func TestHealthyDuringACommit(t *testing.T) {
+	t.Parallel()
+	var hold atomic.Bool
+	entered, release := make(chan struct{}), make(chan struct{})
+	files := vfs.Faulty(vfs.NewMem(), func(op vfs.Op) error {
+		if op.Kind == vfs.OpSync && hold.CompareAndSwap(true, false) {
+			close(entered)
+			<-release
+		}
+		return nil
+	})
+	c := bring(t, files, false)
+	hold.Store(true)
+	created, told := make(chan error, 1), make(chan error, 1)
+	go func() { created <- create(t, c, "a", 1, 1) }()
+	<-entered
+	go func() { told <- c.Healthy() }()
+	select {
+	case err := <-told:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("Healthy waits for the sync of a commit")
+	}
+	close(release)
+	if err := <-created; err != nil {
+		t.Error(err)
 	}
 }
