@@ -82,8 +82,16 @@ func (s *Server) files(opts Options) (files vfs.FS, lock bool, err error) {
 		return nil, false, fmt.Errorf("data directory %s: %w", s.dataDir, err)
 	}
 	s.disk = disk
-	return vfs.Cache(disk, max(openFilesMax()/openFilesShare, openFilesMin)), true, nil
+	cache := vfs.Cache(disk, filesShare(openFilesMax()))
+	cache.SyncFrom(filesShare(openFilesMax()) + unsyncedShare(openFilesMax()))
+	return cache, true, nil
 }
+
+// filesShare is how many of the process's descriptors the data directory's files may have.
+func filesShare(all int) int { return max(all/openFilesShare, openFilesMin) }
+
+// unsyncedShare is how many more files with unsynced writes may have for a moment.
+func unsyncedShare(all int) int { return max(all/8, openFilesMin) }
 
 // nodeID is the node id of the settings, or the data directory's where they have none, or 1.
 func (s *Server) nodeID(files vfs.FS) (int32, error) {
@@ -203,7 +211,7 @@ func (s *Server) serverOptions(handlers *api.API) server.Options {
 // take, but for an eighth, which unsynced files above their share, and connections that are refused, have. Without descriptors of its own the
 // storage could write nothing.
 func connectionsMax(files int) int {
-	return max(files-max(files/openFilesShare, openFilesMin)-max(files/8, openFilesMin), openFilesMin)
+	return max(files-filesShare(files)-unsyncedShare(files), openFilesMin)
 }
 
 // partitionsMax is how many partitions half of the memory that this process may use is for; any number if nobody says what it may use.

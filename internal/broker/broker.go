@@ -103,6 +103,8 @@ type Broker struct {
 	checkpoints checkpointed
 	inflating   *partition.Inflating
 	pinned      chan struct{} // unsynced files hold too many descriptors
+	relieve     func()        // syncs and closes such files; see vfs.FileCache
+	unbegun     chan struct{} // a sync found no descriptor
 	recovering  atomic.Int64
 
 	stopped context.Context // ends when Close begins
@@ -214,8 +216,8 @@ func (b *Broker) syncFailed(p *partition.Partition, err error) {
 	case errors.Is(err, batch.ErrCorrupt):
 		b.log.Error("partition is offline", slog.Any("partition", p.ID()), slog.Any("err", err))
 		return
-	case passes(err): // it could not begin: unpin asks again
-		b.onPinned()
+	case passes(err): // it could not begin
+		signal(b.unbegun)
 		return
 	}
 	b.fail(err)

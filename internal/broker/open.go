@@ -23,12 +23,17 @@ import (
 // Open locks the data directory, loads the metadata log and makes the partitions ready to be opened. ctx bounds the opening only.
 func Open(ctx context.Context, opts Options) (*Broker, error) {
 	opts = opts.withDefaults()
-	b := &Broker{opts: opts, log: opts.Log, faults: cmp.Or(opts.Faults, opts.Log), deleter: newDeleter(), pinned: make(chan struct{}, 1)}
+	b := &Broker{
+		opts: opts, log: opts.Log, faults: cmp.Or(opts.Faults, opts.Log), deleter: newDeleter(),
+		pinned: make(chan struct{}, 1), unbegun: make(chan struct{}, 1), relieve: func() {},
+	}
 	b.inflating = partition.NewInflating(min(max(runtime.GOMAXPROCS(0), 2), inflatingMax))
 	final := vfs.Final(opts.FS, b.fail)
 	if cache, ok := opts.FS.(descriptors); ok {
 		cache.Forgettable(b.forgettable)
 		cache.OnPinned(b.onPinned)
+		cache.OnFailedSync(final.Fail)
+		b.relieve = cache.Relieve
 	}
 	b.opts.FS = final
 	b.stopped, b.stop = context.WithCancel(context.Background())
@@ -57,12 +62,17 @@ func Open(ctx context.Context, opts Options) (*Broker, error) {
 type descriptors interface {
 	Forgettable(match func(name string) bool)
 	OnPinned(fn func())
+	OnFailedSync(fn func(error))
+	Relieve()
 }
 
 // onPinned is told that files with unsynced writes hold more descriptors than files should.
-func (b *Broker) onPinned() {
+func (b *Broker) onPinned() { signal(b.pinned) }
+
+// signal puts a token into c, unless one is there.
+func signal(c chan struct{}) {
 	select {
-	case b.pinned <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }

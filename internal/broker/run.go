@@ -35,6 +35,7 @@ func (b *Broker) Run(ctx context.Context) error {
 	others.Go(func() { b.recoverAll(ctx) })
 	others.Go(func() { b.runDeleter(ctx) })
 	others.Go(func() { b.unpin(ctx) })
+	others.Go(func() { every(ctx, askAgainEvery, b.askAgain) })
 	others.Go(func() { every(ctx, b.opts.MaintainInterval, b.maintain) })
 	others.Go(func() { every(ctx, flushEvery, b.flushOld) })
 	others.Go(func() { every(ctx, spaceEvery, func(context.Context) { b.space.check() }) })
@@ -60,23 +61,33 @@ func (b *Broker) enter() bool {
 	return true
 }
 
-// unpinEvery is the shortest time from one look for unsynced files to the next.
-const unpinEvery = 100 * time.Millisecond
+// askAgainEvery is the shortest time from a sync that found no descriptor to the next try.
+const askAgainEvery = 100 * time.Millisecond
 
-// unpin asks for syncs of all that is unsynced whenever that holds too many descriptors, since topics of durability=memory ask for few,
-// or a sync found no descriptor.
+// unpin has files synced and closed whenever unsynced ones hold too many descriptors: they wait for a sync that may be far off, of a topic
+// that asks for few or of a journal that is not full yet.
 func (b *Broker) unpin(ctx context.Context) {
-	every(ctx, unpinEvery, func(context.Context) {
+	for {
 		select {
-		case <-b.pinned:
-		default:
+		case <-ctx.Done():
 			return
+		case <-b.pinned:
+			b.relieve()
 		}
-		b.table.Load().all(func(s *slot) {
-			if p := s.open.Load(); p != nil && p.RecoveryPoint() < p.Offsets().End {
-				b.syncer.Dirty(p)
-			}
-		})
+	}
+}
+
+// askAgain asks for syncs of all that is unsynced after one that found no descriptor.
+func (b *Broker) askAgain(context.Context) {
+	select {
+	case <-b.unbegun:
+	default:
+		return
+	}
+	b.table.Load().all(func(s *slot) {
+		if p := s.open.Load(); p != nil && p.RecoveryPoint() < p.Offsets().End {
+			b.syncer.Dirty(p)
+		}
 	})
 }
 

@@ -17,6 +17,7 @@ type FileCache struct {
 	forgettable func(name string) bool
 	// pinned is told when more than ring.max must stay open; nil: nobody.
 	pinned func()
+	giving sync.Mutex // see giveWay
 	names  struct {
 		// RWMutex is held for reading while a file is opened by a name, for writing while names change.
 		sync.RWMutex
@@ -27,7 +28,7 @@ type FileCache struct {
 // Cache bounds the descriptors that files opened through it hold on base. At most maxOpen (at least 1) are open
 // at a time; the one longest out of use, about, is closed for the next. More are open only while that many must not
 // be closed: in use by a read, write or WithFd, written to since their last successful Sync (their error would be
-// lost), or of files whose name is gone. Names must change through the cache, which follows renames.
+// lost; see SyncFrom and Relieve), or of files whose name is gone. Names must change through the cache, which follows renames.
 func Cache(base FS, maxOpen int) *FileCache {
 	c := &FileCache{base: base}
 	c.ring.max = max(1, maxOpen)
@@ -40,22 +41,45 @@ func Cache(base FS, maxOpen int) *FileCache {
 // name the file was opened by, and must neither wait nor use the cache. It is to be set before the cache is used.
 func (c *FileCache) Forgettable(match func(name string) bool) { c.forgettable = match }
 
-// OnPinned has fn called, by whoever opens a file, while more files than the cache may open must stay open: syncs let it close
-// some. It is to be set before the cache is used, and must not use it.
+// OnPinned has fn called, in the goroutine that opens a file, while more files than the cache may open must stay open: Relieve lets it
+// close some. It is to be set before the cache is used, and must not use it.
 func (c *FileCache) OnPinned(fn func()) { c.pinned = fn }
+
+// SyncFrom bounds the descriptors that unsynced writes hold: where most or more are open, opening one more first syncs a file and closes
+// it. That is the last resort, since it may hold up others: Relieve in the background keeps the number below. It is to be set before the
+// cache is used.
+func (c *FileCache) SyncFrom(most int) { c.ring.most = most }
+
+// OnFailedSync has fn told of an error of the syncs that SyncFrom and Relieve make; the next Sync of that file returns it too. fn must neither
+// wait nor use the cache. It is to be set before the cache is used.
+func (c *FileCache) OnFailedSync(fn func(error)) { c.ring.failed = fn }
+
+// Relieve syncs and closes files until no more are open than the cache may open, as far as syncs do that.
+func (c *FileCache) Relieve() { c.ring.relieve() }
 
 // evictions is how many descriptors are closed at a time when the process has none left.
 const evictions = 16
 
 // retry runs an operation of the base, and again with fewer descriptors of ours open when there were none left for it: others, connections
-// above all, use the same ones.
+// above all, use the same ones. Files with unsynced writes are synced for that, one at a time, when all are such.
 func (c *FileCache) retry(run func() error) error {
 	for {
 		err := run()
-		if err == nil || !IsUnopened(err) || c.ring.evict(evictions) <= 0 {
+		if err == nil || !IsUnopened(err) {
+			return err
+		}
+		if !c.giveWay() {
 			return err
 		}
 	}
+}
+
+// giveWay closes some descriptors, or syncs one so that it may be closed; false if neither can be done. One at a time does so, lest one that
+// another is about to close counts as none.
+func (c *FileCache) giveWay() bool {
+	c.giving.Lock()
+	defer c.giving.Unlock()
+	return c.ring.evict(evictions) > 0 || c.ring.syncOne()
 }
 
 // Descriptors counts those open now, or about to be.

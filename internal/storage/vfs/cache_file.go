@@ -33,9 +33,11 @@ type descriptor struct {
 	// Eviction waits while writes that are done are not all synced, or a sync failed.
 	writes, synced atomic.Uint64
 	failed         atomic.Bool
-	parked         atomic.Bool // out of the ring until it is synced
+	failure        atomic.Pointer[error] // of a failed sync of the cache's own, which the owner's syncs return
+	parked         atomic.Bool           // out of the ring until it is synced
 
-	slot int  // in the ring's list, or -1; under ring.mu
+	slot int  // in the ring's list or its parked ones, or -1; under ring.mu
+	wait bool // slot is in the parked ones; under ring.mu
 	held bool // stays out of the ring; under ring.mu
 }
 
@@ -117,12 +119,14 @@ func (f *cachedFile) pinNamed() (*descriptor, error) {
 
 // openDescriptor makes a pinned descriptor.
 func (c *FileCache) openDescriptor(f *cachedFile, name string, flag int) (*descriptor, error) {
+	c.ring.bound()
 	if c.ring.reserve() && c.pinned != nil {
 		c.pinned()
 	}
 	var file File
+	emptied := false
 	err := c.retry(func() (err error) {
-		file, err = c.base.OpenFile(name, flag)
+		file, emptied, err = openEmptied(c.base, name, flag)
 		return err
 	})
 	if err != nil {
@@ -132,11 +136,25 @@ func (c *FileCache) openDescriptor(f *cachedFile, name string, flag int) (*descr
 	d := &descriptor{owner: f, file: file, slot: -1}
 	d.pins.Store(1)
 	d.used.Store(true)
-	if flag&os.O_TRUNC != 0 {
-		d.writes.Store(1)
-	}
+	d.wrote(emptied)
 	c.ring.add(d)
 	return d, nil
+}
+
+// openEmptied opens a file of base, and says whether O_TRUNC took bytes from it. A new file lost none: it has nothing to sync.
+func openEmptied(base FS, name string, flag int) (file File, emptied bool, err error) {
+	file, err = base.OpenFile(name, flag&^os.O_TRUNC)
+	if err != nil || flag&os.O_TRUNC == 0 {
+		return file, false, err
+	}
+	size, err := file.Size()
+	if err == nil && size > 0 {
+		err = file.Truncate(0)
+	}
+	if err != nil {
+		return nil, false, errors.Join(err, file.Close())
+	}
+	return file, size > 0, nil
 }
 
 // hold opens the descriptor for good. A file that has lost its name behind our back needs none.
@@ -216,19 +234,30 @@ func (f *cachedFile) Preallocate(size int64) error {
 
 func (f *cachedFile) Sync() error {
 	return f.with(func(d *descriptor) error {
-		done := d.writes.Load()
-		if err := d.file.Sync(); err != nil {
-			d.failed.Store(true)
+		if err := d.sync(); err != nil {
 			return err
-		}
-		for old := d.synced.Load(); old < done && !d.synced.CompareAndSwap(old, done); {
-			old = d.synced.Load()
 		}
 		if d.parked.Load() {
 			f.cache.ring.unpark(d)
 		}
 		return nil
 	})
+}
+
+// sync makes the writes durable that were done when it began.
+func (d *descriptor) sync() error {
+	if failed := d.failure.Load(); failed != nil {
+		return *failed
+	}
+	done := d.writes.Load()
+	if err := d.file.Sync(); err != nil {
+		d.failed.Store(true)
+		return err
+	}
+	for old := d.synced.Load(); old < done && !d.synced.CompareAndSwap(old, done); {
+		old = d.synced.Load()
+	}
+	return nil
 }
 
 // loseUnsynced passes on what a failed Sync above the cache does, see unsynced.

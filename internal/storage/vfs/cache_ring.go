@@ -7,13 +7,84 @@ import "sync"
 // a bit. Descriptors with unsynced writes are parked outside until they are synced, so that many of them do not
 // slow the hand down.
 type ring struct {
-	max int
-	mu  struct {
+	max    int
+	most   int         // where opening one more waits for the sync of a parked one; 0: nowhere
+	failed func(error) // told of a failed sync of the ring's own
+	mu     struct {
 		sync.Mutex
-		open int // descriptors open, being opened or being closed
-		list []*descriptor
-		hand int
+		open   int // descriptors open, being opened or being closed
+		list   []*descriptor
+		hand   int
+		parked []*descriptor
+		next   int // the parked one that is synced next
 	}
+}
+
+// bound syncs a parked descriptor, and so lets one be closed, when as many are open as ever may be.
+func (r *ring) bound() {
+	if r.most > 0 && r.crowded(r.most) {
+		r.syncOne()
+	}
+}
+
+// relieve syncs parked descriptors, and closes what may be closed then, until max are open at most or there are none to sync.
+func (r *ring) relieve() {
+	for r.crowded(r.max+1) && r.syncOne() {
+	}
+}
+
+// crowded reports whether limit descriptors or more are open, though all are closed that may be.
+func (r *ring) crowded(limit int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.shrinkLocked(r.max)
+	return r.mu.open >= limit
+}
+
+// syncOne syncs a parked descriptor and puts it back into the ring; false if there is none, or its sync failed. Its owner learns of the
+// error when it syncs the file itself.
+func (r *ring) syncOne() bool {
+	d := r.takeParked()
+	if d == nil {
+		return false
+	}
+	err := d.sync()
+	if err != nil {
+		d.failure.Store(&err)
+	}
+	d.unpin()
+	if err != nil {
+		if r.failed != nil {
+			r.failed(err)
+		}
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.unparkLocked(d)
+	if d.parked.Load() && !d.held && d.slot < 0 {
+		r.addParkedLocked(d) // written to meanwhile
+	}
+	r.shrinkLocked(r.max)
+	return true
+}
+
+// takeParked pins a parked descriptor and takes it out of those, so that two do not sync the same one.
+func (r *ring) takeParked() *descriptor {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for range len(r.mu.parked) {
+		r.mu.next %= len(r.mu.parked)
+		d := r.mu.parked[r.mu.next]
+		if d.failed.Load() {
+			r.mu.next++
+			continue
+		}
+		d.pins.Add(1) // it is not gone: who is neither in the list nor taken from its owner is not closed
+		r.removeLocked(d)
+		return d
+	}
+	return nil
 }
 
 // reserve counts one descriptor more, having closed what must go for it; pinned says that too many could not be.
@@ -84,12 +155,14 @@ func (r *ring) victimLocked() *descriptor {
 func (r *ring) parkLocked(d *descriptor) {
 	r.removeLocked(d)
 	d.parked.Store(true)
+	r.addParkedLocked(d)
 	r.unparkLocked(d)
 }
 
 func (r *ring) unparkLocked(d *descriptor) {
 	if d.parked.Load() && !d.held && !d.dirty() {
 		d.parked.Store(false)
+		r.removeLocked(d)
 		r.addLocked(d)
 	}
 }
@@ -147,19 +220,31 @@ func (r *ring) currentOf(f *cachedFile) *descriptor {
 
 func (r *ring) addLocked(d *descriptor) {
 	if d.slot < 0 {
-		d.slot = len(r.mu.list)
+		d.slot, d.wait = len(r.mu.list), false
 		r.mu.list = append(r.mu.list, d)
 	}
 }
 
+func (r *ring) addParkedLocked(d *descriptor) {
+	if d.slot < 0 {
+		d.slot, d.wait = len(r.mu.parked), true
+		r.mu.parked = append(r.mu.parked, d)
+	}
+}
+
+// removeLocked takes d out of the list, or of the parked ones.
 func (r *ring) removeLocked(d *descriptor) {
 	if d.slot < 0 {
 		return
 	}
-	last := len(r.mu.list) - 1
-	moved := r.mu.list[last]
-	r.mu.list[d.slot], moved.slot = moved, d.slot
-	r.mu.list[last] = nil
-	r.mu.list = r.mu.list[:last]
+	from := &r.mu.list
+	if d.wait {
+		from = &r.mu.parked
+	}
+	last := len(*from) - 1
+	moved := (*from)[last]
+	(*from)[d.slot], moved.slot = moved, d.slot
+	(*from)[last] = nil
+	*from = (*from)[:last]
 	d.slot = -1
 }

@@ -306,16 +306,21 @@ func TestCacheReopenError(t *testing.T) {
 // whose they are, so a read of another file, or of a closed one, is seen.
 func TestCacheRace(t *testing.T) {
 	t.Parallel()
-	for name, disk := range map[string]FS{"OS": openDisk(t), "Mem": NewMem()} {
+	for name, disk := range map[string]FS{"OS": openDisk(t), "Mem": NewMem(), "OS bounded": openDisk(t), "Mem bounded": NewMem()} {
 		t.Run(name, func(t *testing.T) {
+			bounded := strings.HasSuffix(name, "bounded")
 			base := count(disk)
 			r := &cacheRace{t: t, cache: Cache(base, 3)}
+			if bounded {
+				r.cache.SyncFrom(5)
+				r.cache.OnFailedSync(func(err error) { t.Error(err) })
+			}
 			must(t, r.cache.MkdirAll("d0"))
 			for i := range 8 {
 				r.files = append(r.files, seal(t, r.cache, fmt.Sprint("d0/", i), r.text(i)))
 			}
 			var wg sync.WaitGroup
-			for i, work := range []func(*rand.Rand){r.read, r.read, r.write, r.sync, r.rename, r.replace, r.reopen} {
+			for i, work := range []func(*rand.Rand){r.read, r.read, r.write, r.sync, r.rename, r.replace, r.reopen, r.relieve} {
 				wg.Go(func() {
 					rng := rand.New(rand.NewPCG(uint64(i), 1))
 					for range 400 {
@@ -366,6 +371,8 @@ func (r *cacheRace) sync(rng *rand.Rand) {
 		r.t.Error(err)
 	}
 }
+
+func (r *cacheRace) relieve(*rand.Rand) { r.cache.Relieve() }
 
 // rename moves the directory of all files.
 func (r *cacheRace) rename(*rand.Rand) {
