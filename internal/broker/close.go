@@ -143,7 +143,7 @@ func manifestOf(slots []*slot) manifest {
 
 // facts are what is known of the partition; not ok if that is too little for a manifest.
 func (s *slot) facts() (facts, bool) {
-	if p := s.open.Load(); p != nil {
+	if p := s.open.Load(); p != nil && !p.Absent() {
 		marks := p.Offsets()
 		return facts{id: s.id.TopicID, start: marks.Start, end: marks.End, size: p.Size()}, true
 	}
@@ -190,7 +190,7 @@ func (b *Broker) writeCheckpoints() error {
 // forgetOld writes the checkpoints anew if they may have an entry of a deleted topic for s, which has no directory yet: after a crash the
 // new topic's records would be judged by the old one's log start and recovery point.
 func (b *Broker) forgetOld(s *slot) error {
-	if s.mu.there || !b.checkpoints.has(s.key()) {
+	if !b.checkpoints.has(s.key()) {
 		return nil
 	}
 	if err := b.writeCheckpoints(); err != nil {

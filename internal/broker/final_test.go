@@ -23,7 +23,12 @@ func TestFailedSyncIsFinal(t *testing.T) {
 		"the name of a new partition": {
 			syscall.EIO,
 			func(op vfs.Op) bool { return op.Kind == vfs.OpSyncDir && op.Name == "." },
-			func(b *Broker) { _, _ = b.Partition("a", 1) },
+			func(b *Broker) {
+				if p, err := b.Partition("a", 1); err == nil {
+					_, _ = appendValue(p, "new")
+					_ = p.Sync()
+				}
+			},
 		},
 		"a checkpoint": {
 			syscall.EIO,

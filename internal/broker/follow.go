@@ -9,7 +9,7 @@ import (
 )
 
 // follow does what a change of the metadata asks for. The controller calls it, one change at a time, before the command is answered,
-// so it only moves pointers: directories are made on first touch and removed by the deleter.
+// so it only moves pointers: directories are made by the first append and removed by the deleter.
 func (b *Broker) follow(image *meta.Image, records []meta.Record) {
 	if b.opts.OnChange != nil {
 		defer b.opts.OnChange()

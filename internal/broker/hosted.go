@@ -42,7 +42,7 @@ type slot struct {
 		sync.Mutex
 		// retired: its topic is deleted, and its directory is gone from its name.
 		retired bool
-		// there: it has a directory.
+		// there: it had a directory when the broker came up.
 		there bool
 		// waits: it could not be opened when it was last tried, for want of room or descriptors.
 		waits bool

@@ -36,16 +36,16 @@ func (b *Broker) PartitionByID(id topic.ID, index int32) (*partition.Partition, 
 	return b.partitionOf(h, index)
 }
 
-// Stored reports whether this broker hosts the partition and it has a directory. One that it has none for is empty, and is not opened to
-// find that out.
+// Stored reports whether this broker hosts the partition and it has a directory. One that has none is empty, and is not opened to find
+// that out.
 func (b *Broker) Stored(topic string, index int32) bool {
 	h, ok := b.table.Load().byName.Get(topic)
 	if !ok || index < 0 || int(index) >= len(h.slots) || h.slots[index] == nil {
 		return false
 	}
 	s := h.slots[index]
-	if s.open.Load() != nil {
-		return true
+	if p := s.open.Load(); p != nil {
+		return !p.Absent()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,15 +113,9 @@ func (b *Broker) touch(s *slot) (*partition.Partition, error) {
 
 // openLocked opens s's partition, leads it and shows it.
 func (b *Broker) openLocked(s *slot, image *meta.Image, epoch batch.Epoch) (*partition.Partition, error) {
-	if err := b.clearDir(s); err != nil {
-		return nil, b.finalUnlessPasses(err)
-	}
-	if err := b.forgetOld(s); err != nil {
-		return nil, b.finalUnlessPasses(err)
-	}
 	opts := b.topicOptionsIn(image, s.id.Topic)
 	p, err := partition.Open(b.opts.FS, s.dir(), s.id, b.Now(), partition.OpenOptions{
-		Options: opts, Clean: s.needsNoRecoveryLocked(),
+		Options: opts, Absent: !s.mu.there, OnCreate: func() error { return b.makeWay(s) }, Clean: s.mu.clean && !s.mu.waits,
 		RecoveryPoint: s.known.recoveryPoint, StartOffset: s.known.start, Cleaned: s.known.cleaned, Syncer: b.syncer,
 		OnRewrite: func() error { return b.journal.Void(journal.Key{Dir: s.dir(), Topic: s.id.TopicID}) },
 	})
@@ -136,7 +130,6 @@ func (b *Broker) openLocked(s *slot, image *meta.Image, epoch batch.Epoch) (*par
 	}
 	b.reportRecovery(s, p.Recovery())
 	b.reportDamage(s, p)
-	s.mu.there = true
 	s.open.Store(p)
 	b.settle(s, p, image)
 	if err := b.offline(); err != nil {
@@ -145,9 +138,14 @@ func (b *Broker) openLocked(s *slot, image *meta.Image, epoch batch.Epoch) (*par
 	return p, nil
 }
 
-// needsNoRecoveryLocked says that a clean stop left the directory, or that there is none. A try to open it that failed may have made it,
-// or files in it, whose names are not durable yet.
-func (s *slot) needsNoRecoveryLocked() bool { return !s.mu.waits && (s.mu.clean || !s.mu.there) }
+// makeWay comes before the directory of s is made: that of a deleted topic of the same name has lost the name then, and the checkpoints
+// say nothing of it any more. It takes no lock of s, which a deletion holds while it waits for the making to end.
+func (b *Broker) makeWay(s *slot) error {
+	if err := b.clearDir(s); err != nil {
+		return b.finalUnlessPasses(err)
+	}
+	return b.finalUnlessPasses(b.forgetOld(s))
+}
 
 // reportRecovery says what a partition has lost, if anything.
 func (b *Broker) reportRecovery(s *slot, r log.Recovery) {

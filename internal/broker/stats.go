@@ -52,9 +52,9 @@ func (s *slot) size() int64 {
 	return max(s.known.size, 0)
 }
 
-// segments is the number of the partition's segments, 0 if it is not open.
+// segments is the number of the partition's segments, 0 if it is not open or has no directory.
 func (s *slot) segments() int {
-	if p := s.open.Load(); p != nil {
+	if p := s.open.Load(); p != nil && !p.Absent() {
 		return p.Segments()
 	}
 	return 0

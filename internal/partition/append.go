@@ -23,6 +23,12 @@ func (p *Partition) Append(now time.Time, group []*Produce) {
 			pr.refuseInvalid(err)
 		}
 	}
+	if p.needsCreating(group) {
+		if err := p.create(); err != nil {
+			refuseRest(group, 0, err)
+			return
+		}
+	}
 	p.mu.Lock()
 	effects, err := p.appendLocked(now, group)
 	p.mu.Unlock()

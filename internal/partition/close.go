@@ -13,6 +13,8 @@ import (
 // waits then is answered: with success if that sync made it durable, else NOT_LEADER_OR_FOLLOWER, so that clients
 // look for the leader again. A partition that is offline is not closed cleanly, and its Close gives the cause.
 func (p *Partition) Close(clean bool) error {
+	p.creating.Lock() // what is being made is made first, and nothing after
+	defer p.creating.Unlock()
 	p.mu.Lock()
 	err := p.closeLocked(clean)
 	p.mu.Unlock()
@@ -28,7 +30,7 @@ func (p *Partition) closeLocked(clean bool) error {
 		}
 		clean, err = false, f.err
 	}
-	if clean {
+	if clean && !p.log.Absent() {
 		err = p.settleLocked()
 		clean = err == nil
 	}

@@ -18,7 +18,8 @@
 //     KAFKA_STORAGE_ERROR until it is opened again. Want of room (ENOSPC, EDQUOT, EFBIG) refuses the write only.
 //  5. After any stop the producers are what the log says: a snapshot that is valid and not past the log's end, and
 //     the headers of the batches after it. No snapshot is needed for correctness.
-//  6. What a waiter may wait for is published before waiters are woken; one that watches, looks and then sleeps
+//  6. A partition that was opened as absent asks nothing of the disk before its first append, which makes its directory.
+//  7. What a waiter may wait for is published before waiters are woken; one that watches, looks and then sleeps
 //     misses nothing.
 //
 // Concurrency: p.mu orders everything that changes the log or the machines: Append, Lead, SetOptions, Maintain,
@@ -28,6 +29,7 @@
 // order. No goroutine and no timer: the broker's syncer calls Sync, its timers call Maintain.
 //
 // Files in reading order: partition.go (the type, its marks), produce.go (what is offered), validate.go,
-// inflate.go and append.go (judging and writing), sync.go, await.go, watch.go (committing), read.go, lookup.go (answers), open.go,
+// inflate.go, append.go and create.go (judging and writing), sync.go, await.go, watch.go (committing), read.go,
+// lookup.go (answers), open.go,
 // metadata.go, snapshot.go (opening), maintain.go, compact.go, close.go.
 package partition

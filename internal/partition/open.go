@@ -13,6 +13,11 @@ import (
 // OpenOptions say in what state a partition's directory is.
 type OpenOptions struct {
 	Options
+	// Absent: there is no directory yet. The partition is empty, and nothing of it is made before its first append.
+	Absent bool
+	// OnCreate is called before the directory of an absent partition is made, outside of the partition's lock; it may be called again after
+	// an error. It must not call the partition. Nil: nothing is.
+	OnCreate      func() error
 	Clean         bool         // see log.OpenOptions
 	RecoveryPoint batch.Offset // see log.OpenOptions
 	StartOffset   batch.Offset // see log.OpenOptions
@@ -23,25 +28,26 @@ type OpenOptions struct {
 
 // Open opens or creates the partition's directory dir; it also checks or writes partition.metadata, anew if it cannot be read (Mended). The partition
 // leads nothing until Lead. Everything that the log holds is durable and committed when Open returns: what a crash of the
-// process left in the page cache is synced first, and so is the directory of a new one.
+// process left in the page cache is synced first, and so is the directory of a new one. With Absent the disk is not asked at all.
 func Open(fs vfs.FS, dir string, id ID, now time.Time, opts OpenOptions) (*Partition, error) {
-	// Another topic's directory must not even be recovered.
-	present, damage, err := checkMetadata(fs, dir, id)
-	if err != nil {
-		return nil, err
+	present, damage, err := opts.Absent, error(nil), error(nil)
+	if !opts.Absent { // another topic's directory must not even be recovered
+		if present, damage, err = checkMetadata(fs, dir, id); err != nil {
+			return nil, err
+		}
 	}
-	p := &Partition{id: id, fs: fs, dir: dir, syncer: opts.Syncer, mended: damage}
+	p := &Partition{id: id, fs: fs, dir: dir, syncer: opts.Syncer, onCreate: opts.OnCreate, mended: damage}
 	p.opts.Store(&opts.Options)
 	p.mu.now = now
 	p.log, err = log.Open(fs, dir, now, log.OpenOptions{
-		Options: opts.Log, Clean: opts.Clean, RecoveryPoint: opts.RecoveryPoint, StartOffset: opts.StartOffset,
+		Options: opts.Log, Absent: opts.Absent, Clean: opts.Clean || opts.Absent, RecoveryPoint: opts.RecoveryPoint, StartOffset: opts.StartOffset,
 		Compacted: opts.Compact, Cleaned: opts.Cleaned, OnRewrite: opts.OnRewrite,
 		OnRoll: func(base batch.Offset) error { return p.writeSnapshotLocked(base, false) },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", dir, err)
 	}
-	if err := p.load(!present, !opts.Clean || !present); err != nil {
+	if err := p.load(!present, !opts.Absent && (!opts.Clean || !present)); err != nil {
 		_ = p.log.Close(false) // the first error says more
 		return nil, err
 	}

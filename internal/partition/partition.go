@@ -86,6 +86,9 @@ type Partition struct {
 
 	watchers watchers
 
+	creating sync.Mutex   // held while the directory is made and while the partition is closed; before mu
+	onCreate func() error // see OpenOptions
+
 	mu struct {
 		sync.Mutex
 		replica   *replica.Replica

@@ -49,6 +49,10 @@ func listSnapshots(fs vfs.FS, dir string) ([]batch.Offset, error) {
 // the batches after it. Snapshots past the log's end are of records that a crash took; others will stand at their
 // offsets, so they are removed, durably, before anything is appended. Corrupt ones go too.
 func (p *Partition) loadProducers(now int64) error {
+	if p.log.Absent() {
+		p.mu.producers = producers.New()
+		return nil
+	}
 	found, err := listSnapshots(p.fs, p.dir)
 	if err != nil {
 		return err

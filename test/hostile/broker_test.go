@@ -48,6 +48,7 @@ type broker struct {
 	cmd  *exec.Cmd
 	dir  string
 	addr string
+	http string // of health; empty unless --admin was given
 	log  *logged
 	dead chan struct{} // closed when the process has ended
 }
@@ -105,14 +106,16 @@ func tryStart(t *testing.T, dir string, wrapper []string, args ...string) (*brok
 		defer close(b.dead)
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			if text, ok := strings.CutPrefix(lines.Text(), "ready kafka="); ok {
-				ready <- strings.Fields(text)[0]
+				ready <- text
 			}
 		}
 		_ = b.cmd.Wait() // its state is looked at
 	}()
 	t.Cleanup(func() { b.kill() })
 	select {
-	case b.addr = <-ready:
+	case text := <-ready:
+		kafka, admin, _ := strings.Cut(text, " ")
+		b.addr, b.http = kafka, strings.TrimPrefix(admin, "admin=")
 		return b, nil
 	case <-b.dead:
 		return b, fmt.Errorf("the broker ended before it was ready: %v", b.cmd.ProcessState)

@@ -45,6 +45,9 @@ func (l *Log) Append(now time.Time, group []batch.Batch) error {
 	if err != nil || bytes == 0 {
 		return err
 	}
+	if err := l.Create(); err != nil {
+		return err
+	}
 	if err := l.makeRoom(now, group, bytes, timestamp); err != nil {
 		return err
 	}

@@ -1,19 +1,25 @@
 package log
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
-// untouched reports whether nothing was changed since a clean opening, so that a clean close has nothing to do.
+// untouched reports whether nothing was changed since a clean opening, or there is nothing, so that a clean close has nothing to do.
 func (l *Log) untouched() bool {
 	l.dirty.Lock()
 	defer l.dirty.Unlock()
-	return l.written.Load() == 0 && !l.dirty.dir && !l.dirty.parent && len(l.dirty.sealed) == 0 && !l.epochs.behind()
+	return l.absent.Load() || l.written.Load() == 0 && !l.dirty.dir && !l.dirty.parent && len(l.dirty.sealed) == 0 && !l.epochs.behind()
 }
 
 // Close closes all files; with clean it first trims indexes, adds the last time-index entry and syncs. Ranges that are
 // still held keep their segments' files open.
 func (l *Log) Close(clean bool) error {
 	var err error
-	if clean && l.usable() == nil && !l.untouched() {
+	switch {
+	case clean && l.begun():
+		err = fmt.Errorf("%s was not made whole, for want of room: the next opening must not trust its names", l.dir)
+	case clean && l.usable() == nil && !l.untouched():
 		l.dirty.Lock()
 		active := l.active()
 		if err = active.Seal(); err == nil && active.Acquire() {

@@ -31,7 +31,7 @@
 // replaces was synced, and what it replaces it with is, names and all, before each step: sweep goes on from any of them. The last
 // batch of each new segment stays, if need be empty, so that compaction makes no hole between segments.
 //
-// Files in reading order: log.go, errors.go, append.go, read.go, hints.go, sync.go, open.go, sweep.go, recover.go, damage.go,
+// Files in reading order: log.go, errors.go, create.go, append.go, read.go, hints.go, sync.go, open.go, sweep.go, recover.go, damage.go,
 // epochs.go, epochfile.go, repair.go, times.go, times_max.go, retain.go, truncate.go, close.go; compact.go, compact_dirt.go, compact_read.go,
 // compact_write.go, compact_swap.go, compact_txnindex.go.
 package log

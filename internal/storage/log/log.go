@@ -37,6 +37,8 @@ type OpenOptions struct {
 	// Compacted: the topic is or was compacted, so offsets may be missing between segments too, below Cleaned or the recovery point. Any
 	// other hole between two segments past the recovery point is a torn tail, and what follows it is cut.
 	Compacted bool
+	// Absent: there is no directory yet. Nothing is looked at or made on the disk until Create.
+	Absent bool
 	// OnRewrite is called, with nothing unsynced, before published bytes are cut or replaced: whoever keeps copies of them (a
 	// journal) forgets them, durably. After an error the log is as it was. It must not call the log. Nil: nobody does.
 	OnRewrite func() error
@@ -69,6 +71,7 @@ type Log struct {
 	epochs  epochs
 	hints   hints
 	failure atomic.Pointer[failure]
+	absent  atomic.Bool // there is no directory, or Create has not made all of it
 	// removals are those from the front, in their order.
 	removals removals
 	report   Recovery

@@ -52,6 +52,14 @@ func Open(fsys vfs.FS, dir string, now time.Time, opts OpenOptions) (*Log, error
 }
 
 func (l *Log) open(now time.Time, opts OpenOptions) error {
+	if opts.Absent {
+		l.absent.Store(true)
+		l.dirty.dir, l.dirty.parent = false, false
+		segs := []*segment.Segment{segment.New(l.fs, l.dir, opts.StartOffset, opts.IndexInterval, now.UnixMilli())}
+		l.segs.Store(&segs)
+		l.finish(segs, opts.StartOffset, opts)
+		return nil
+	}
 	files, err := l.sweep()
 	if errors.Is(err, fs.ErrNotExist) {
 		err = l.fs.MkdirAll(l.dir)

@@ -24,6 +24,9 @@ func (l *Log) syncLocked() (batch.Offset, error) {
 	if err := l.usable(); err != nil {
 		return 0, err
 	}
+	if l.absent.Load() {
+		return l.End(), nil
+	}
 	work := l.takeDirty()
 	err := work.run(l)
 	if vfs.IsUnopened(err) {

@@ -168,6 +168,9 @@ func (l *Log) TruncateAll(at batch.Offset) error {
 	if err := l.usable(); err != nil {
 		return err
 	}
+	if err := l.Create(); err != nil {
+		return err
+	}
 	if err := l.barrierLocked(); err != nil {
 		return err
 	}

@@ -96,12 +96,39 @@ func create(s *Segment, now int64) (*Segment, error) {
 		return nil, fmt.Errorf("create segment: %w", err)
 	}
 	s.log.Store(&openFile{file})
+	return s.begin(now), nil
+}
+
+// New is an empty segment without a file, until Make. It may be read, which finds nothing, but not written, sealed or synced.
+func New(fsys vfs.FS, dir string, base batch.Offset, interval int, now int64) *Segment {
+	return newSegment(fsys, dir, base, interval).begin(now)
+}
+
+// Make creates the file of a segment that New returned, whose directory entry is not yet durable. It may be tried again after an error.
+// A file of that name that has bytes is somebody's records: batch.ErrCorrupt.
+func (s *Segment) Make() error {
+	file, err := s.openOnce(&s.log, Log, syscall.O_RDWR|syscall.O_CREAT)
+	if err != nil {
+		return fmt.Errorf("create segment: %w", err)
+	}
+	size, err := file.Size()
+	if err == nil && size > 0 {
+		err = fmt.Errorf("%w: it has %d bytes already", batch.ErrCorrupt, size)
+	}
+	if err != nil {
+		return fmt.Errorf("create segment %s: %w", s.Name(Log), err)
+	}
+	return nil
+}
+
+// begin readies an empty segment for appends.
+func (s *Segment) begin(now int64) *Segment {
 	s.index.tail.Store(&tail{})
 	s.times.tail.Store(&tail{})
 	s.largest.known, s.largest.At, s.largest.Offset = true, NoTimestamp, s.base
 	s.writer.first, s.writer.created = NoTimestamp, now
 	s.writer.lastTime, s.writer.ready = NoTimestamp, true
-	return s, nil
+	return s
 }
 
 // Open is a sealed segment of size bytes, by its directory's listing: nothing is read before it is needed. Trusted says
