@@ -17,9 +17,9 @@ import (
 )
 
 // findAdoptable makes topics of the partitions in a directory without metadata: the log directory of a broker that is no controller. Next to
-// metadata nothing is adopted.
+// metadata nothing is adopted, but what an adoption that did not come to its end has left.
 func (b *Broker) findAdoptable(top *top) ([]meta.AdoptedTopic, error) {
-	if top.hasMetadata || len(top.dirs) == 0 {
+	if !top.adopting {
 		return nil, nil
 	}
 	keys := make([]partitionKey, 0, len(top.dirs))
@@ -29,6 +29,9 @@ func (b *Broker) findAdoptable(top *top) ([]meta.AdoptedTopic, error) {
 	slices.SortFunc(keys, partitionKey.compare)
 	var topics []meta.AdoptedTopic
 	for _, k := range keys {
+		if b.control.Image().Topic(k.topic) != nil {
+			continue // adopted before
+		}
 		if n := len(topics); n == 0 || topics[n-1].Name != k.topic {
 			topics = append(topics, meta.AdoptedTopic{Name: k.topic})
 		}

@@ -322,6 +322,7 @@ func TestReplicaOutOfSync(t *testing.T) {
 	if err := l.Close(true); err != nil {
 		t.Fatal(err)
 	}
+	put(t, files, metaPropertiesFile, "version=1\ncluster.id=cluster\nnode.id=1\n")
 	b := bring(t, options(files))
 	if got := b.Image().Topic("a").Partitions[0].Leader; got != meta.NoLeader {
 		t.Errorf("leader %d, want none", got)

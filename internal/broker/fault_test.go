@@ -138,7 +138,7 @@ func TestAdopt(t *testing.T) {
 		if err := files.RemoveAll("__cluster_metadata-0"); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{metaPropertiesFile, manifestFile} {
+		for _, name := range []string{formatFile, manifestFile} { // as a broker of Kafka's leaves it
 			if err := files.Remove(name); err != nil {
 				t.Fatal(err)
 			}

@@ -14,6 +14,7 @@ const (
 	manifestFile       = "ottla.manifest"
 	formatFile         = "ottla.format"
 	reserveFile        = "ottla.reserve"
+	adoptingFile       = "ottla.adopting" // there while partitions without metadata are made topics
 
 	recoveryPointFile = "recovery-point-offset-checkpoint"
 	startOffsetFile   = "log-start-offset-checkpoint"

@@ -103,17 +103,19 @@ func TestMarker(t *testing.T) {
 func TestFormat(t *testing.T) {
 	t.Parallel()
 	files := vfs.NewMem()
-	for range 2 {
-		if err := checkFormat(files, "d"); err != nil {
-			t.Fatal(err)
-		}
+	if level, err := checkFormat(files, "d"); level != 0 || err != nil {
+		t.Fatalf("a new directory has level %d, %v", level, err)
+	}
+	put(t, files, formatFile, "1\n")
+	if level, err := checkFormat(files, "d"); level != 1 || err != nil {
+		t.Fatalf("our own level is %d, %v", level, err)
 	}
 	put(t, files, formatFile, "2\n")
-	if err := checkFormat(files, "d"); err == nil || !strings.Contains(err.Error(), "on-disk format 2, this program knows up to 1") {
+	if _, err := checkFormat(files, "d"); err == nil || !strings.Contains(err.Error(), "on-disk format 2, this program knows up to 1") {
 		t.Errorf("a newer format: %v", err)
 	}
 	put(t, files, formatFile, "zero")
-	if err := checkFormat(files, "d"); err == nil {
+	if _, err := checkFormat(files, "d"); err == nil {
 		t.Error("a damaged format file is taken")
 	}
 }

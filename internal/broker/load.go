@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+
 	"github.com/ottla-io/ottla/internal/cluster/meta"
 	"github.com/ottla-io/ottla/internal/partition"
 	"github.com/ottla-io/ottla/internal/protocol/topic"
@@ -40,12 +42,36 @@ func (b *Broker) slotFor(top *top, mt *meta.Topic, index int32) *slot {
 	k := partitionKey{mt.Name, index}
 	s := &slot{id: partition.ID{Topic: mt.Name, TopicID: mt.ID, Index: index}, known: top.knownOf(k, mt.ID)}
 	s.mu.there, s.mu.clean = top.dirs[k], b.clean
-	if !s.mu.there && s.known != (known{facts: facts{size: sizeUnknown}}) {
+	switch {
+	case s.mu.there:
+	case top.lost(k, mt.ID):
+		err := fmt.Errorf("%w: %s has no directory, though it had records up to offset %d; restore it from a copy and restart, or make an empty "+
+			"directory of that name to begin anew", kerr.KafkaStorageError, s.id, max(s.known.recoveryPoint, s.known.end))
+		b.log.Error("partition is offline: its directory is missing", slog.Any("partition", s.id), slog.String("dir", s.dir()), slog.Any("err", err))
+		s.failed.Store(&failure{err})
+	case s.known != (known{facts: facts{size: sizeUnknown}}):
 		b.log.Warn("partition has no directory, though the checkpoints know it: it was lost, or its topic was deleted and made again",
 			slog.Any("partition", s.id), slog.String("dir", s.dir()), slog.Any("recovery_point", s.known.recoveryPoint))
 		s.known = known{}
 	}
 	return s
+}
+
+// lost says that a partition without a directory had one, with records that were synced. What the checkpoints say may be of a deleted topic
+// of the same name.
+func (t *top) lost(k partitionKey, id topic.ID) bool {
+	if f, ok := t.manifest[k]; ok && f.id == id {
+		return f.end > 0
+	}
+	if t.recoveryPoints[k] == 0 {
+		return false
+	}
+	for _, name := range t.removed {
+		if name == k.topic {
+			return false
+		}
+	}
+	return true
 }
 
 // sweep looks at the directories that are no hosted partition's: what an interrupted deletion left is deleted, all else is
@@ -54,14 +80,13 @@ func (b *Broker) sweep(top *top) error {
 	for _, dir := range top.deleted {
 		b.deleter.addRenamed(dir)
 	}
-	removed := b.control.TakeRemoved()
 	names := map[string]bool{}
-	for _, name := range removed {
+	for _, name := range top.removed {
 		names[name] = true
 	}
 	strangers := slices.Clone(top.other)
 	for k := range top.dirs {
-		gone, err := b.sweepOne(k, names, removed)
+		gone, err := b.sweepOne(k, names, top.removed)
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"strconv"
 	"strings"
 
@@ -56,23 +57,40 @@ func writeMarker(files vfs.FS, epoch int64) error {
 // newer one wrote.
 const formatLevel = 1
 
-// checkFormat refuses a directory that a newer program has written to, and writes our level into one that has none or a lower one.
-func checkFormat(files vfs.FS, dir string) error {
+// checkFormat refuses a directory that a newer program has written to, and returns the level that it has: 0 if none is written yet.
+func checkFormat(files vfs.FS, dir string) (level int, err error) {
 	content, err := readSmall(files, formatFile)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
 	}
-	level := 0
+	if err != nil {
+		return 0, err
+	}
+	if level, err = strconv.Atoi(strings.TrimSpace(string(content))); err != nil || level < 1 {
+		return 0, fmt.Errorf("%s/%s holds %.20q, a number of 1 or more is needed", dir, formatFile, content)
+	}
+	if level > formatLevel {
+		return 0, fmt.Errorf("data directory %s has on-disk format %d, this program knows up to %d: start the newer program that wrote it", dir, level, formatLevel)
+	}
+	return level, nil
+}
+
+// begin ends the first start in a directory: from here on, a checkpoint or a metadata log that is not there was taken away. Without room it
+// waits for another start.
+func (b *Broker) begin(level int, top *top) error {
+	if level == formatLevel && top.hasCheckpoints && !top.adopting {
+		return nil
+	}
+	err := b.writeCheckpoints()
+	if err == nil && level < formatLevel {
+		err = writeSmall(b.opts.FS, formatFile, fmt.Appendf(nil, "%d\n", formatLevel))
+	}
 	if err == nil {
-		if level, err = strconv.Atoi(strings.TrimSpace(string(content))); err != nil || level < 1 {
-			return fmt.Errorf("%s/%s holds %.20q, a number of 1 or more is needed", dir, formatFile, content)
-		}
+		err = removeIfThere(b.opts.FS, adoptingFile)
 	}
-	switch {
-	case level > formatLevel:
-		return fmt.Errorf("data directory %s has on-disk format %d, this program knows up to %d: start the newer program that wrote it", dir, level, formatLevel)
-	case level < formatLevel:
-		return writeSmall(files, formatFile, fmt.Appendf(nil, "%d\n", formatLevel))
+	if err != nil && passes(err) {
+		b.log.Warn("cannot write the files at the top of the data directory now", slog.String("dir", b.opts.DataDir), slog.Any("err", err))
+		return nil
 	}
-	return nil
+	return err
 }

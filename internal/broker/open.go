@@ -129,10 +129,18 @@ func (b *Broker) load(ctx context.Context) (err error) {
 		return err
 	}
 	files := b.opts.FS
+	found, err := readContents(files, b.opts.DataDir)
+	if err != nil {
+		return err
+	}
+	if err := found.check(); err != nil {
+		return err
+	}
 	if b.properties, err = loadMetaProperties(files, b.opts.DataDir, b.opts.NodeID, b.opts.ClusterID); err != nil {
 		return err
 	}
-	if err := checkFormat(files, b.opts.DataDir); err != nil {
+	level, err := checkFormat(files, b.opts.DataDir)
+	if err != nil {
 		return err
 	}
 	if err := b.prepareJournal(); err != nil {
@@ -143,9 +151,14 @@ func (b *Broker) load(ctx context.Context) (err error) {
 		return err
 	}
 	b.clean = clean
-	top, err := b.readTop(lastEpoch)
+	top, err := b.readTop(lastEpoch, found)
 	if err != nil {
 		return err
+	}
+	if top.adopting { // before there is a metadata log
+		if err := writeSmall(files, adoptingFile, nil); err != nil {
+			return err
+		}
 	}
 	if err := b.openMetadata(top); err != nil {
 		return err
@@ -164,8 +177,12 @@ func (b *Broker) load(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("register with the metadata log: %w", err)
 	}
+	top.removed = b.control.TakeRemoved()
 	b.host(top)
 	if err := b.sweep(top); err != nil {
+		return err
+	}
+	if err := b.begin(level, top); err != nil {
 		return err
 	}
 	b.space.keepReserve()
@@ -191,7 +208,7 @@ func (b *Broker) openMetadata(top *top) error {
 	if err != nil {
 		return fmt.Errorf("open the metadata log: %w", copyNeeded(dir, err))
 	}
-	if missing := b.metadata.Recovery().Missing; missing > 0 && top.hasMetadata {
+	if missing := b.metadata.Recovery().Missing; missing > 0 && top.hasMetadata && !top.adopting {
 		return fmt.Errorf("metadata log %s ends at offset %d, its recovery point is %d: topics and settings would be forgotten; restore the directory "+
 			"from a copy", dir, b.metadata.End(), top.recoveryPoints[metadataKey])
 	}
@@ -232,10 +249,15 @@ type top struct {
 	deleted     []string
 	other       []string
 	hasMetadata bool
+	// hasCheckpoints: recovery points were written before.
+	hasCheckpoints bool
+	// adopting: partitions are to be made topics, or that was begun and did not come to its end.
+	adopting bool
+	removed  map[topic.ID]string // the topics that the metadata log removes, by id
 }
 
-// readTop reads the checkpoints, the manifest and the names of the directories.
-func (b *Broker) readTop(lastEpoch int64) (*top, error) {
+// readTop reads the checkpoints and the manifest, and sorts the names of the directories.
+func (b *Broker) readTop(lastEpoch int64, found *contents) (*top, error) {
 	files := b.opts.FS
 	report := func(err error) {
 		b.log.Warn("file in the data directory is damaged", slog.String("dir", b.opts.DataDir), slog.Any("err", err))
@@ -259,13 +281,11 @@ func (b *Broker) readTop(lastEpoch int64) (*top, error) {
 	for _, c := range []checkpoint{t.recoveryPoints, t.starts, t.highWatermarks} {
 		b.checkpoints.note(c)
 	}
-	entries, err := files.ReadDir(".")
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range entries {
+	for _, e := range found.entries {
 		t.note(e)
 	}
+	t.hasCheckpoints = found.names[recoveryPointFile]
+	t.adopting = found.names[adoptingFile] || !t.hasMetadata && len(t.dirs) > 0
 	return t, nil
 }
 
