@@ -233,6 +233,10 @@ func (s *Server) Close() error {
 	return s.result
 }
 
+// Unclean says, once Close has returned, why the next start must recover the logs, as after a crash; nil if it need not. Close itself
+// may have returned nil: a partition that is offline, or was not recovered yet, is no error of the stop.
+func (s *Server) Unclean() error { return s.broker.Unclean() }
+
 func (s *Server) close() error {
 	s.mu.Lock()
 	s.mu.closed = true

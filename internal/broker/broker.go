@@ -113,6 +113,7 @@ type Broker struct {
 	runs    sync.WaitGroup
 	closed  sync.Once
 	result  error // of Close
+	unclean error // see Unclean
 }
 
 // withDefaults fills in what is zero.

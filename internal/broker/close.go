@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -56,8 +57,12 @@ func (b *Broker) close() error {
 	if unclean != nil {
 		b.log.Warn("clean-shutdown marker is not written", slog.String("dir", b.opts.DataDir), slog.Any("why", unclean))
 	}
+	b.unclean = cmp.Or(err, unclean)
 	return errors.Join(err, b.unlock())
 }
+
+// Unclean says, once Close has returned, why the next start must recover the logs; nil if it need not.
+func (b *Broker) Unclean() error { return b.unclean }
 
 // retirePending renames the directories of deleted topics; removing them can wait for the next start.
 func (b *Broker) retirePending() error {

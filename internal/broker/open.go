@@ -48,11 +48,14 @@ func Open(ctx context.Context, opts Options) (*Broker, error) {
 		b.lock = lock
 	}
 	err := b.load(ctx)
-	if err == nil {
-		err = b.offline() // after a failed sync whose error did not matter where it was met
+	if lost := b.offline(); lost != nil { // by a failed sync, perhaps where its error did not matter
+		err = fmt.Errorf("data directory %s: %w", opts.DataDir, lost)
 	}
 	if err != nil {
-		return nil, errors.Join(err, b.abandon())
+		if also := b.abandon(); also != nil {
+			err = fmt.Errorf("%w; then, on giving the directory back: %w", err, also)
+		}
+		return nil, err
 	}
 	b.up.Store(true)
 	return b, nil

@@ -86,10 +86,14 @@ type interrupted struct{ signal os.Signal }
 
 func (i interrupted) Error() string { return "interrupted by a signal: " + i.signal.String() }
 
-// inWords is what the command failed with, as a line for a person.
+// inWords is what the command failed with, as a line for a person. The error of a broker in this process is printed as it
+// is: a client's words would send the reader to that broker's log, which is empty.
 func (a *app) inWords(ctx context.Context, err error) string {
 	if by, ok := errors.AsType[interrupted](context.Cause(ctx)); ok && errors.Is(err, context.Canceled) {
 		return fmt.Sprintf("%s; a change that was under way may have been made", by)
+	}
+	if own, ok := errors.AsType[ownError](err); ok {
+		return own.Error()
 	}
 	return session.InWords(err, a.Seeds())
 }

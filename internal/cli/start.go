@@ -107,26 +107,42 @@ func (a *app) start(ctx context.Context, flags *settingFlags, c *config.Config, 
 		}
 	}
 	if r.err != nil {
-		return startError(r.err)
+		return own(startError(r.err))
 	}
 	a.banner(r.server, c)
 	return a.serve(ctx, r.server, log.logger)
 }
 
+// ownError is what kept the broker of this process from starting, running or stopping.
+type ownError struct{ error }
+
+func (e ownError) Unwrap() error { return e.error }
+
 // serve waits for the end of the broker, or ends it at a signal.
 func (a *app) serve(ctx context.Context, server *ottla.Server, logger *slog.Logger) error {
 	select {
 	case <-server.Done():
-		return errors.Join(server.Err(), server.Close())
+		return own(errors.Join(server.Err(), server.Close()))
 	case <-ctx.Done():
 	case s := <-a.Interrupt:
 		logger.Info("stopping; the same signal again stops at once", slog.String("signal", s.String()))
 	}
-	err := a.stop(server.Close)
-	if err == nil {
+	if err := a.stop(server.Close); err != nil {
+		return own(err)
+	}
+	if why := server.Unclean(); why != nil {
+		logger.Warn("stopped; the next start recovers the logs", slog.Any("why", why))
+	} else {
 		logger.Info("stopped cleanly")
 	}
-	return err
+	return nil
+}
+
+func own(err error) error {
+	if err == nil {
+		return nil
+	}
+	return ownError{err}
 }
 
 // stop calls shut and waits for it, or until a second signal.

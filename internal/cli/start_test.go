@@ -1,11 +1,15 @@
 package cli
 
 import (
+	"fmt"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/ottla-io/ottla/internal/cli/session"
 )
@@ -37,5 +41,24 @@ func TestStopSignals(t *testing.T) {
 				time.Sleep(3 * echo)
 			})
 		})
+	}
+}
+
+// TestOwnErrors: what stops the broker of this process is said as it is, with file and cause. A client's words for the same code point to
+// the broker's log.
+func TestOwnErrors(t *testing.T) {
+	t.Parallel()
+	a := &app{Session: &session.Session{}}
+	err := fmt.Errorf("register with the metadata log: %w: sync d/__cluster_metadata-0/0.log: %w", kerr.KafkaStorageError, syscall.EIO)
+	for _, started := range []error{own(err), fmt.Errorf("start: %w", own(err))} {
+		if got := a.words(started); !strings.Contains(got, "sync d/__cluster_metadata-0/0.log: input/output error") || strings.Contains(got, "log;") || strings.Contains(got, "see the") {
+			t.Errorf("a failed start says %q", got)
+		}
+	}
+	if got := a.words(err); !strings.Contains(got, "see the broker's log") {
+		t.Errorf("a client's error says %q", got)
+	}
+	if own(nil) != nil {
+		t.Error("no error is one")
 	}
 }
