@@ -62,8 +62,7 @@ func newSegment(fsys vfs.FS, dir string, base batch.Offset, interval int) *Segme
 	return s
 }
 
-// Create starts an empty segment, whose directory entry is not yet durable. A file of that name is emptied; side files are
-// made when they have entries.
+// Create starts an empty segment, whose directory entries are not yet durable. Files of its names are emptied.
 func Create(fsys vfs.FS, dir string, base batch.Offset, interval int, now int64) (*Segment, error) {
 	return create(newSegment(fsys, dir, base, interval), now)
 }
@@ -96,7 +95,20 @@ func create(s *Segment, now int64) (*Segment, error) {
 		return nil, fmt.Errorf("create segment: %w", err)
 	}
 	s.log.Store(&openFile{file})
+	if s.mu.state == Live {
+		s.nameSides()
+	}
 	return s.begin(now), nil
+}
+
+// nameSides makes the indexes, empty and closed, since Kafka's tools and backups expect a segment's three files. They are opened when they
+// have entries to write; without room there are none until then.
+func (s *Segment) nameSides() {
+	for _, kind := range []Kind{Index, TimeIndex} {
+		if file, err := s.openName(kind, syscall.O_RDWR|syscall.O_CREAT|syscall.O_TRUNC); err == nil {
+			_ = file.Close() // nothing was written
+		}
+	}
 }
 
 // New is an empty segment without a file, until Make. It may be read, which finds nothing, but not written, sealed or synced.
@@ -118,6 +130,7 @@ func (s *Segment) Make() error {
 	if err != nil {
 		return fmt.Errorf("create segment %s: %w", s.Name(Log), err)
 	}
+	s.nameSides()
 	return nil
 }
 
