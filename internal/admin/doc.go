@@ -1,6 +1,6 @@
 // Package admin is the HTTP side of a broker: health, metrics and profiles.
 //
-//	/healthz      200 while the process can do its work, else 503 and why
+//	/healthz      200 while the process can do its work, else 503 and why; it waits for no disk
 //	/readyz       200 while it also serves and can write
 //	/metrics      Prometheus
 //	/debug/pprof  profiles

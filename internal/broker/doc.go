@@ -10,8 +10,11 @@
 //  4. Nothing at the top is trusted to skip recovery but the marker: a malformed checkpoint or manifest is reported and ignored.
 //  5. A recovery point is never beyond what was synced.
 //  6. Directories that the metadata does not know are left alone. What is removed is renamed first, as in Kafka.
-//  7. A failed sync, or a failed write that is not for want of room, takes the whole directory offline, for good.
+//  7. The first failed sync of any file or directory, or a failed write that is not for want of room, takes the whole directory offline, for
+//     good.
 //  8. Everything of ours at the top of the directory is a file.
+//  9. A file that is missing is a beginning in a new directory only.
+//  10. A partition has no directory before its first append.
 //
 // Concurrency: Open returns with no goroutine started; Run owns them all and waits for them; Close waits for Run. The table of partitions
 // is replaced whole, by follow, under the controller's lock. A slot's lock orders opening and retiring; it may be held for a recovery, so
@@ -22,7 +25,7 @@
 // (storage/journal); the syncer's workers sync the files of the others, one partition each. The journal is replayed before any log is
 // opened, and a clean stop removes it before it writes the marker.
 //
-// Files: broker.go (options and parts), open.go, load.go and adopt.go (coming up), files.go, meta_properties.go, marker.go, checkpoint.go,
+// Files: broker.go (options and parts), open.go, identity.go, load.go and adopt.go (coming up), files.go, meta_properties.go, marker.go, checkpoint.go,
 // manifest.go (files at the top), hosted.go and lookup.go (finding partitions), follow.go and delete.go (the metadata moves), sync.go,
 // sync_journal.go, journal.go, run.go, space.go, cleaner.go, throttle.go (work in the background), close.go, admin.go (commands), stats.go.
 package broker

@@ -253,6 +253,25 @@ func TestJournalOfAnotherPast(t *testing.T) {
 	}
 }
 
+// TestJournalWithoutMetadata: what was acknowledged in the journal is restored to a partition whose partition.metadata is gone.
+func TestJournalWithoutMetadata(t *testing.T) {
+	t.Parallel()
+	mem := vfs.NewMem()
+	b := still(t, journaled(mem))
+	list := settled(t, b, "a", 5)
+	b.syncer.commit(b.journal, dirty(t, b, list, "second"))
+	disk := mem.CrashClone(vfs.CrashOptions{Keep: 0})
+	if err := disk.Remove("a-3/partition.metadata"); err != nil {
+		t.Fatal(err)
+	}
+	again := bring(t, journaled(disk))
+	for _, index := range []int32{2, 3} {
+		if got := values(t, touch(t, again, "a", index)); got != "first second" {
+			t.Errorf("records of a-%d: %q", index, got)
+		}
+	}
+}
+
 // TestJournalOfADeletedTopic: a topic of the same name gets nothing of what the journal has of the one before.
 func TestJournalOfADeletedTopic(t *testing.T) {
 	t.Parallel()
