@@ -51,11 +51,11 @@ func TestOwnErrors(t *testing.T) {
 	a := &app{Session: &session.Session{}}
 	err := fmt.Errorf("register with the metadata log: %w: sync d/__cluster_metadata-0/0.log: %w", kerr.KafkaStorageError, syscall.EIO)
 	for _, started := range []error{own(err), fmt.Errorf("start: %w", own(err))} {
-		if got := a.words(started); !strings.Contains(got, "sync d/__cluster_metadata-0/0.log: input/output error") || strings.Contains(got, "log;") || strings.Contains(got, "see the") {
+		if got := a.inWords(t.Context(), started); !strings.Contains(got, "sync d/__cluster_metadata-0/0.log: input/output error") || strings.Contains(got, "log;") || strings.Contains(got, "see the") {
 			t.Errorf("a failed start says %q", got)
 		}
 	}
-	if got := a.words(err); !strings.Contains(got, "see the broker's log") {
+	if got := a.inWords(t.Context(), err); !strings.Contains(got, "see the broker's log") {
 		t.Errorf("a client's error says %q", got)
 	}
 	if own(nil) != nil {
