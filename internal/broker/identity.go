@@ -50,7 +50,7 @@ func (c *contents) check() error {
 	case len(c.parts) > 0 && !clean && !c.names[recoveryPointFile]:
 		return c.refuse(recoveryPointFile, "after a stop that was not clean, logs would be cut at the first damage, below what was acknowledged",
 			"or make an empty file of that name to have that done")
-	case len(c.parts) > 0 && !(clean && c.names[manifestFile]) && !c.names[startOffsetFile]:
+	case len(c.parts) > 0 && (!clean || !c.names[manifestFile]) && !c.names[startOffsetFile]:
 		return c.refuse(startOffsetFile, "records that were deleted by DeleteRecords would come back", "or make an empty file of that name to let them")
 	}
 	return nil

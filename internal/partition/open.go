@@ -30,7 +30,8 @@ type OpenOptions struct {
 // leads nothing until Lead. Everything that the log holds is durable and committed when Open returns: what a crash of the
 // process left in the page cache is synced first, and so is the directory of a new one. With Absent the disk is not asked at all.
 func Open(fs vfs.FS, dir string, id ID, now time.Time, opts OpenOptions) (*Partition, error) {
-	present, damage, err := opts.Absent, error(nil), error(nil)
+	var damage, err error
+	present := opts.Absent
 	if !opts.Absent { // another topic's directory must not even be recovered
 		if present, damage, err = checkMetadata(fs, dir, id); err != nil {
 			return nil, err

@@ -3,6 +3,7 @@ package hostile
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -53,7 +54,7 @@ func (b *broker) cluster(t *testing.T) string {
 	if err != nil || len(meta.Brokers) != 1 {
 		t.Fatalf("metadata: %v, %d brokers\n%s", err, len(meta.Brokers), b.log)
 	}
-	return meta.Cluster + " " + string('0'+rune(meta.Brokers[0].NodeID))
+	return meta.Cluster + " " + strconv.Itoa(int(meta.Brokers[0].NodeID))
 }
 
 // TestLostDirectory: a partition whose directory is gone does not begin anew, the stop of its broker is not called clean, and the others

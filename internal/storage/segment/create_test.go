@@ -11,18 +11,19 @@ import (
 // TestThreeFiles: a segment has its indexes from its creation on, without bytes and without descriptors, whatever stood there before.
 func TestThreeFiles(t *testing.T) {
 	t.Parallel()
-	for name, make := range map[string]func(vfs.FS) (*Segment, error){
+	for name, begin := range map[string]func(vfs.FS) (*Segment, error){
 		"created": func(fs vfs.FS) (*Segment, error) { return Create(fs, "d", 0, testInterval, 0) },
 		"new": func(fs vfs.FS) (*Segment, error) {
 			s := New(fs, "d", 0, testInterval, 0)
-			return s, s.Make()
+			err := s.Make()
+			return s, err
 		},
 	} {
 		fs := vfs.Cache(newDir(t), 10)
 		if err := vfs.WriteFile(fs, "d/"+Name(0, Index, Live), []byte("of an older one"), false); err != nil {
 			t.Fatal(err)
 		}
-		s, err := make(fs)
+		s, err := begin(fs)
 		if err != nil {
 			t.Fatal(err)
 		}
