@@ -9,7 +9,9 @@ const (
 	graceTime = 20 * time.Millisecond
 	// stuckTime is the same for a connection that waits for its own replies, writes, or has the lane.
 	stuckTime = time.Second
-	// waitTime is the same for one that waits for memory itself: others give it back meanwhile, or are closed.
+	// waitTime is the same for one that waits for memory itself: others give it back meanwhile, or are closed. It also is how
+	// long a handler may work on requests whose memory others need: it may wait for the room of a large reply, behind a
+	// thousand clients that take none.
 	waitTime = 5 * time.Second
 	// crowdMin is how many readers must be short of memory to make it an attack: then nothing is too young to make room.
 	crowdMin = 16
@@ -26,7 +28,7 @@ func (s *Server) evictFor(c *conn, n int64) bool {
 		patience[reading], patience[waiting] = 0, graceTime
 	}
 	victim := s.slowest(c, func(cl *claim) (time.Duration, bool) {
-		if cl.unfinished.Load() <= 0 || cl.origin != own && (onlyOwn || cl.origin.unfinished.Load() < want) {
+		if cl.unfinished.Load() <= 0 || cl.state.Load() == working || cl.origin != own && (onlyOwn || cl.origin.unfinished.Load() < want) {
 			return 0, false
 		}
 		return patience[cl.state.Load()], true
@@ -38,11 +40,12 @@ func (s *Server) evictFor(c *conn, n int64) bool {
 	return true
 }
 
-// evictStuck closes the connection that has held memory for the longest without reading, if it has had its time.
+// evictStuck closes the connection that has held memory for the longest without reading, if it has had its time. A handler
+// that works on its requests ends with the connection's context.
 func (s *Server) evictStuck(c *conn) {
 	victim := s.slowest(c, func(cl *claim) (time.Duration, bool) {
 		patience := stuckTime
-		if cl.state.Load() == waiting {
+		if state := cl.state.Load(); state == waiting || state == working {
 			patience = waitTime
 		}
 		return patience, cl.held.Load() > 0
@@ -53,7 +56,7 @@ func (s *Server) evictStuck(c *conn) {
 }
 
 // slowest returns the connection, other than c, whose progress was noted the longest ago among those that may be closed: judge says which, and
-// how long they may stand still. Requests that a handler works on are never given up.
+// how long they may stand still.
 func (s *Server) slowest(c *conn, judge func(*claim) (patience time.Duration, ok bool)) *conn {
 	now := time.Now().UnixNano()
 	oldest := now + 1
@@ -63,7 +66,7 @@ func (s *Server) slowest(c *conn, judge func(*claim) (patience time.Duration, ok
 	for v := range s.mu.conns {
 		cl := &v.claim
 		since := cl.progress.Load()
-		if v == c || since >= oldest || cl.evicted.Load() || cl.state.Load() == working {
+		if v == c || since >= oldest || cl.evicted.Load() {
 			continue
 		}
 		if patience, ok := judge(cl); ok && now-since >= int64(patience) {
