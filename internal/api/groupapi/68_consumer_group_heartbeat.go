@@ -30,6 +30,10 @@ import (
 // every group.consumer.regex.refresh.interval.ms. A pattern has at most 2,048 bytes and 4,096 instructions, as its repetitions multiply it;
 // a larger one is an INVALID_REGULAR_EXPRESSION that names the limit. Kafka has no limit. The assignor "uniform" gives out each topic evenly, Kafka's all topics taken together.
 //
+// A member that turns a classic group into one of the next generation begins an assignment whenever the classic group was rebalancing or had
+// partitions without a subscriber. Kafka 4.4 begins one only if the member brings a subscription of its own: a member without topics, or a
+// static one that comes back with the other protocol, leaves the unfinished assignment in place until a subscription or a topic changes.
+//
 // **Versions**
 //
 //	v0 KIP-848, v1 pattern subscriptions and member ids that the client makes (KIP-1082)

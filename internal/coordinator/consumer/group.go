@@ -42,6 +42,8 @@ type Group struct {
 
 	// Soft: topics that the group subscribes to, or could by its patterns, have changed since Epoch.
 	stale, staleRegexes bool
+	// Soft, of a detached group: the classic group left an assignment that must be computed anew (Upgrade).
+	unsettled bool
 }
 
 // regex is a pattern that members subscribe to.

@@ -44,6 +44,8 @@ func (ch *Change) update(base *Member) (resubscribe bool, err error) {
 		ch.refresh(true, "rack", fmt.Sprintf("member %q is in another rack", next.ID))
 	case !equalText(base.Info.Assignor, next.Info.Assignor) && ch.g.Assignor() != ch.assignor():
 		ch.refresh(true, "assignor", fmt.Sprintf("member %q asks for another assignor", next.ID))
+	case ch.g.unsettled:
+		ch.refresh(true, "upgrade", "the classic group had not assigned all partitions, or was about to assign them anew")
 	default:
 		ch.refresh(false, "", "")
 	}

@@ -24,6 +24,10 @@ type ClassicMember struct {
 // Upgrade is the next-generation group of the members of a classic one, who are where they were; it is detached. The error says whose metadata
 // cannot be read. In the middle of a rebalance (not stable) there may be no assignment, and members of a cooperative protocol go on with
 // what they had: then they have what they said that they own, where nobody else has it.
+//
+// The assignment of such a group is unsettled: its rebalance ends here, unfinished. The member that joins may bring nothing that asks for an
+// assignment: it subscribes to no topic, or takes the place of a static member with the same subscription. The Change that upgrades the group
+// begins the next epoch all the same. A stable group whose partitions are not all covered is unsettled too.
 func (x *Index) Upgrade(id string, generation int32, members []ClassicMember, stable bool) (*Group, error) {
 	g := NewDetached(id, x, max(generation, 1))
 	for i := range members {
@@ -38,6 +42,7 @@ func (x *Index) Upgrade(id string, generation int32, members []ClassicMember, st
 	if !stable {
 		g.claimOwned()
 	}
+	g.unsettled = !stable || !g.covered()
 	for _, id := range g.ids {
 		g.target[id] = Of(g.members[id].Assigned)
 	}
@@ -88,6 +93,28 @@ func (g *Group) claimOwned() {
 			g.own(&next)
 		}
 	}
+}
+
+// covered reports whether the members hold all partitions of the topics that they subscribe to by name, each member those of its own
+// topics alone. A stable classic group may fall short. A cooperative leader leaves out what a member has to give up first, and assigns it
+// when that member joins again. Every leader assigns anew when it sees that a topic has grown. After the upgrade neither happens.
+func (g *Group) covered() bool {
+	missing := 0
+	for name := range maps.Keys(g.topics) {
+		if t := g.index.topic(name); t != nil {
+			missing += len(t.Partitions)
+		}
+	}
+	for _, id := range g.ids {
+		m := g.members[id]
+		for _, t := range m.Assigned {
+			if found := g.index.image.TopicByID(t.Topic); found == nil || !slices.Contains(m.Info.Topics, found.Name) {
+				return false
+			}
+			missing -= len(t.Partitions)
+		}
+	}
+	return missing == 0
 }
 
 // EmitAll emits all of a detached group, before what else is changed.

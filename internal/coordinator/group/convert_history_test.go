@@ -36,6 +36,56 @@ func TestMixedHistories(t *testing.T) {
 	})
 }
 
+// TestUpgradeHistories lets members of a classic group come, go and rebalance. Then one member of the next generation joins, which brings no
+// subscription that the group did not have, and nothing else happens: TestMixedHistories goes on, and a later event repairs the assignment
+// that the upgrade left behind.
+func TestUpgradeHistories(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		h := newHistory(t)
+		h.cooperative = rapid.Bool().Draw(t, "cooperative")
+		h.opts.Classic.InitialDelay = time.Duration(rapid.SampledFrom([]int{0, 3}).Draw(t, "initial delay")) * time.Second
+		h.restart()
+		for range rapid.IntRange(1, 4).Draw(t, "topics") {
+			h.changeTopic()
+		}
+		for range rapid.IntRange(5, 60).Draw(t, "steps") {
+			h.actClassic()
+			h.check()
+		}
+		h.joinLate()
+		h.check()
+		h.settle()
+	})
+}
+
+// actClassic lets a classic member, the time or a topic do one thing.
+func (h *history) actClassic() {
+	switch kind := rapid.IntRange(0, 9).Draw(h.t, "kind"); kind {
+	case 8:
+		h.advance()
+	case 9:
+		h.changeTopic()
+	default:
+		h.actMate(kind % 5)
+	}
+}
+
+// joinLate lets a member of the next generation join that subscribes to no topic, or that takes the place of a static classic member, whose
+// process has ended, with its subscription.
+func (h *history) joinLate() {
+	h.made++
+	c := &nextClient{id: fmt.Sprintf("m%d", h.made), full: true, topics: []string{}, regex: new("")}
+	if i := slices.IndexFunc(h.mates, func(m *mate) bool { return m.instance != nil && !m.crashed }); i >= 0 && rapid.Bool().Draw(h.t, "static") {
+		c.instance, c.topics = h.mates[i].instance, h.mates[i].topics
+	}
+	for _, m := range h.mates {
+		m.crashed = m.crashed || c.instance != nil && m.instance != nil && *m.instance == *c.instance
+	}
+	h.clients = append(h.clients, c)
+	h.beat(c)
+}
+
 // mate is a member that speaks the classic protocol, as its process sees it: of an eager or a cooperative assignor.
 type mate struct {
 	id         string
@@ -52,7 +102,16 @@ type mate struct {
 }
 
 func (h *history) actMixed() {
-	switch rapid.IntRange(0, 5).Draw(h.t, "kind") {
+	if kind := rapid.IntRange(0, 5).Draw(h.t, "kind"); kind < 5 {
+		h.actMate(kind)
+		return
+	}
+	h.act()
+}
+
+// actMate lets a classic member join (0), do its next thing (1 to 3), or perhaps end (4).
+func (h *history) actMate(kind int) {
+	switch kind {
 	case 0:
 		if len(h.mates) < 5 {
 			i := rapid.IntRange(0, 2).Draw(h.t, "topics")
@@ -66,12 +125,10 @@ func (h *history) actMixed() {
 		if c := h.pickMate(); c != nil {
 			h.move(c)
 		}
-	case 4:
+	default:
 		if c := h.pickMate(); c != nil && rapid.IntRange(0, 2).Draw(h.t, "ends") == 0 {
 			h.end(c)
 		}
-	default:
-		h.act()
 	}
 }
 
