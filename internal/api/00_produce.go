@@ -152,9 +152,9 @@ func (r *produceReply) begin(s *stage, t *kmsg.ProduceRequestTopic, refused erro
 
 // place finds the partition of a part and gives its batch to the stage, or refuses it.
 func (r *produceReply) place(s *stage, t *kmsg.ProduceRequestTopic, part *producePart) {
-	b := &part.batch
+	b, whole := &part.batch, false
 	if b.Err == nil {
-		b.Err = r.admit(b.Records)
+		whole, b.Err = r.admit(b.Records)
 	}
 	if b.Err == nil {
 		part.partition, b.Err = r.api.find(r.header.Version >= 13, t.Topic, t.TopicID, part.index)
@@ -162,10 +162,7 @@ func (r *produceReply) place(s *stage, t *kmsg.ProduceRequestTopic, part *produc
 	if b.Err == nil && topic.IsInternal(part.partition.ID().Topic) {
 		b.Err = refuse(kerr.InvalidTopicException, "clients may not write to internal topic %s", part.partition.ID().Topic)
 	}
-	if b.Err == nil {
-		_, rest, err := batch.Next(b.Records)
-		part.judged = err == nil && len(rest) == 0
-	}
+	part.judged = whole && b.Err == nil
 	if b.Err == nil && r.acks == -1 {
 		b.Err = r.api.enoughReplicas(part.partition.ID())
 	}
@@ -178,17 +175,18 @@ func (r *produceReply) place(s *stage, t *kmsg.ProduceRequestTopic, part *produc
 }
 
 // admit refuses batches by what the request's version or this broker does not know; all else is the partition's to judge.
-func (r *produceReply) admit(records []byte) error {
+// whole reports whether the records are as long as one batch says it is.
+func (r *produceReply) admit(records []byte) (whole bool, err error) {
 	header, err := batch.HeaderOf(records)
 	switch {
 	case err != nil:
-		return nil //nolint:nilerr // the partition says it better
+		return false, nil //nolint:nilerr // the partition says it better
 	case header.Codec() == batch.CodecZstd && r.header.Version < 7:
-		return refuse(kerr.UnsupportedCompressionType, "zstd needs Produce v7, this is v%d", r.header.Version)
+		return false, refuse(kerr.UnsupportedCompressionType, "zstd needs Produce v7, this is v%d", r.header.Version)
 	case header.IsTransactional():
-		return errTransactions
+		return false, errTransactions
 	}
-	return nil
+	return header.Size() == len(records), nil
 }
 
 // enoughReplicas refuses an acks=-1 write while fewer replicas are in sync than min.insync.replicas, which never asks for more than there
