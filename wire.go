@@ -214,7 +214,7 @@ func connectionsMax(files int) int {
 	return max(files-filesShare(files)-unsyncedShare(files), openFilesMin)
 }
 
-// partitionsMax is how many partitions half of the memory that this process may use is for; any number if nobody says what it may use.
+// partitionsMax is how many partitions half of the memory that this process may use is for; any number if no limit is known.
 func partitionsMax() int {
 	const size = 1200 // bytes: 100,000 partitions took 1,100 each, and 20,000 that are being made 2,600
 	limit := debug.SetMemoryLimit(-1)

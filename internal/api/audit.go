@@ -25,7 +25,7 @@ const (
 	auditText  = 256 // bytes of a text that a client chose
 )
 
-// principal is who the client is until there is authentication: Kafka's name for it (KafkaPrincipal.ANONYMOUS).
+// principal names every client until there is authentication, as Kafka does (KafkaPrincipal.ANONYMOUS).
 const principal = "User:ANONYMOUS"
 
 // Audit begins the lines of req. Line and Done are its only users' calls, from one goroutine; it keeps
@@ -69,11 +69,11 @@ func (t *Audit) Done() {
 }
 
 func (t *Audit) write(change string, attrs []slog.Attr) {
-	who := []slog.Attr{
+	client := []slog.Attr{
 		slog.Bool("audit", true), slog.String("principal", principal),
 		slog.String("client_id", AuditText(t.clientID)), slog.Any("remote", t.remote),
 	}
-	t.log.LogAttrs(context.Background(), slog.LevelInfo, change, append(who, attrs...)...) //nolint:sloglint // a constant of the caller
+	t.log.LogAttrs(context.Background(), slog.LevelInfo, change, append(client, attrs...)...) //nolint:sloglint // a constant of the caller
 }
 
 // AuditText cuts a text that a client chose. The log's handler quotes it where it has to.

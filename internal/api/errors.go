@@ -95,7 +95,7 @@ func (a *API) fault(req *Request, err error) int16 { return a.faultOf(req.Header
 
 // faultOf is fault for a request whose frame has gone.
 func (a *API) faultOf(h wire.Header, conn *Conn, err error) int16 {
-	if errors.Is(err, context.Canceled) { // the connection was cut, so nobody reads the code
+	if errors.Is(err, context.Canceled) { // the connection was cut, so the code reaches no client
 		a.log.Debug("request given up", slog.String("api", h.Key.Name()), slog.Any("remote", conn.Remote), slog.Any("err", err))
 		return code(err)
 	}

@@ -69,7 +69,7 @@ func (r *Ration) ReplyOnce(ctx context.Context, size int, build func() ([]byte, 
 // freeing gives size bytes back, once.
 func (r *Ration) freeing(size int) func() { return sync.OnceFunc(func() { r.grow(-size) }) }
 
-// take takes room for size bytes if there is some and nobody waits.
+// take takes room for size bytes if there is some and no other reply waits.
 func (r *Ration) take(size int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,7 +114,7 @@ func (r *Ration) grow(n int) {
 	r.serveLocked()
 }
 
-// serveLocked gives room to those that wait, as long as there is some for the first.
+// serveLocked gives room to the replies that wait, first come first served, while there is enough for the first.
 func (r *Ration) serveLocked() {
 	for e := r.mu.waiting.Front(); e != nil; e = r.mu.waiting.Front() {
 		p := e.Value.(*portion) //nolint:errcheck,forcetypeassert // the list has no others

@@ -120,7 +120,7 @@ func (b *budget) hold(o *origin, n int64) bool {
 		return false
 	}
 	if !addBelow(&o.unfinished, n, b.perIP) {
-		// Nobody is woken: readers that fail and wake each other would never rest. They look again soon.
+		// No reader is woken: readers that fail and wake each other would never rest. They look again soon.
 		b.unfinished.Add(-n)
 		return false
 	}

@@ -19,7 +19,7 @@ const (
 type claim struct {
 	origin     *origin
 	held       atomic.Int64 // bytes counted as used
-	unfinished atomic.Int64 // bytes counted as unfinished; whoever evicts the connection sets it to 0
+	unfinished atomic.Int64 // bytes counted as unfinished; the reader that evicts the connection sets it to 0
 	progress   atomic.Int64 // when enough bytes had come last, in Unix nanoseconds
 	state      atomic.Int32
 	evicted    atomic.Bool

@@ -38,7 +38,7 @@ type Handler interface {
 type Options struct {
 	Handler  Handler
 	Log      *slog.Logger // clients cause every line: its rate should be bounded (lograte)
-	Observer Observer     // nil: nobody
+	Observer Observer     // nil: none
 
 	MaxFrame            int           // socket.request.max.bytes
 	MaxConnections      int           // max.connections; 0: no limit

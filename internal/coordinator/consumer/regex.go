@@ -68,7 +68,7 @@ func (g *Group) matches(topics []string) bool {
 	return false
 }
 
-// resolve resolves the patterns that the change leaves and that are new or out of date, and forgets those that nobody has any more. It reports
+// resolve resolves the patterns that the change leaves and that are new or out of date, and forgets the patterns that no member has any more. It reports
 // whether one matches other topics than before.
 func (ch *Change) resolve() (changed bool) {
 	for _, pattern := range ch.patterns() {

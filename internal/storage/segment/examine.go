@@ -217,7 +217,7 @@ func (p Piece) PutHead(head []byte) {
 	head[batch.PeekLen-1] = 2
 }
 
-// Empty are batches without records that hold the offsets [base, next), as compaction leaves them: whoever reads goes on at next.
+// Empty are batches without records that hold the offsets [base, next), as compaction leaves them: a reader goes on at next.
 func Empty(base, next batch.Offset, epoch batch.Epoch) (bytes []byte) {
 	for base < next {
 		delta := min(int64(next-base), 1<<30) - 1

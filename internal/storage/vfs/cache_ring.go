@@ -80,7 +80,7 @@ func (r *ring) takeParked() *descriptor {
 			r.mu.next++
 			continue
 		}
-		d.pins.Add(1) // it is not gone: who is neither in the list nor taken from its owner is not closed
+		d.pins.Add(1) // it is not gone: a descriptor outside of the list stays open while its owner has it
 		r.removeLocked(d)
 		return d
 	}
