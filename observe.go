@@ -91,7 +91,6 @@ func (s *Server) adminOptions() admin.Options {
 	c := s.config
 	return admin.Options{
 		Metrics: s.metrics, Healthy: s.broker.Healthy, Ready: s.ready, Figures: s.figures,
-		Bounds:   admin.Bounds{Groups: c.Int("admin.metrics.groups.max"), Partitions: c.Int("admin.metrics.partitions.max")},
 		Profiles: profiles(c.String("admin.pprof"), s.http.Addr()),
 	}
 }
@@ -103,4 +102,12 @@ func profiles(setting string, addr net.Addr) bool {
 	}
 	at, ok := addr.(*net.TCPAddr)
 	return ok && at.IP.IsLoopback()
+}
+
+// metricBounds returns how many series /metrics may have.
+func (s *Server) metricBounds() admin.Bounds {
+	c := s.config
+	return admin.Bounds{
+		Topics: c.Int("admin.metrics.topics.max"), Groups: c.Int("admin.metrics.groups.max"), Partitions: c.Int("admin.metrics.partitions.max"),
+	}
 }

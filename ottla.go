@@ -137,7 +137,7 @@ func (s *Server) open(ctx context.Context, opts Options) error {
 	if err != nil {
 		return err
 	}
-	s.metrics = admin.NewMetrics(opts.Version)
+	s.metrics = admin.NewMetrics(opts.Version, s.metricBounds())
 	s.settings = newSettings(s.config, node)
 	s.broker, err = broker.Open(ctx, s.brokerOptions(files, lock, node))
 	if err != nil {

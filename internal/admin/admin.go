@@ -27,7 +27,6 @@ type Options struct {
 	Healthy func() error // nil, or why this process cannot work
 	Ready   func() error // nil, or why this node cannot serve
 	Figures func() Figures
-	Bounds  Bounds
 	// Profiles has /debug/pprof served.
 	Profiles bool
 }
@@ -37,7 +36,7 @@ type Server struct{ http http.Server }
 
 // New returns a server.
 func New(opts Options) *Server {
-	opts.Metrics.look(opts.Figures, opts.Bounds)
+	opts.Metrics.look(opts.Figures)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", verdict(opts.Healthy))
 	mux.HandleFunc("GET /readyz", verdict(opts.Ready))

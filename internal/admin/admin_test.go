@@ -48,12 +48,12 @@ func serve(t *testing.T, o Options) func(path string) (int, string) {
 func fine() error { return nil }
 
 // bounds are small ones.
-var bounds = Bounds{Groups: 30, Partitions: 60}
+var bounds = Bounds{Topics: 100, Groups: 30, Partitions: 60}
 
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	get := serve(t, Options{
-		Metrics: NewMetrics("v1"), Healthy: fine, Ready: func() error { return errors.New("disk is full") },
+		Metrics: NewMetrics("v1", bounds), Healthy: fine, Ready: func() error { return errors.New("disk is full") },
 		Figures: func() Figures { return Figures{} },
 	})
 	for path, want := range map[string]string{"/healthz": "200 ok\n", "/readyz": "503 disk is full\n", "/nowhere": "404 404 page not found\n"} {
@@ -70,7 +70,7 @@ func TestHealth(t *testing.T) {
 func TestProfiles(t *testing.T) {
 	t.Parallel()
 	for _, allowed := range []bool{true, false} {
-		get := serve(t, Options{Metrics: NewMetrics(""), Healthy: fine, Ready: fine, Figures: func() Figures { return Figures{} }, Profiles: allowed})
+		get := serve(t, Options{Metrics: NewMetrics("", bounds), Healthy: fine, Ready: fine, Figures: func() Figures { return Figures{} }, Profiles: allowed})
 		if _, body := get("/"); strings.Contains(body, "pprof") != allowed {
 			t.Errorf("allowed %v: the index is %q", allowed, body)
 		}
@@ -91,7 +91,7 @@ func TestProfiles(t *testing.T) {
 
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	m := NewMetrics("v1")
+	m := NewMetrics("v1", bounds)
 	m.Answered(kmsg.Produce, 9, 3*time.Millisecond, 1, 100, 50)
 	m.Answered(kmsg.Produce, 9, 3*time.Millisecond, 2, 200, 100)
 	m.Answered(kmsg.Fetch, 12, time.Second, 1, 10, 1000)
@@ -109,7 +109,7 @@ func TestMetrics(t *testing.T) {
 	m.Synced(time.Millisecond, 1, errors.New("failed"))
 	m.Produced("t", 2, 10, 700)
 	m.Fetched("t", 4, 300)
-	get := serve(t, Options{Metrics: m, Healthy: fine, Ready: fine, Bounds: bounds, Figures: func() Figures {
+	get := serve(t, Options{Metrics: m, Healthy: fine, Ready: fine, Figures: func() Figures {
 		return Figures{
 			Hosted: 3, Opened: 2, Offline: 1, Controller: true, Brokers: 1, DiskFree: 5, DiskTotal: 10, Requests: RequestFigures{Held: 77, Unfinished: 7, Limit: 100},
 			Topics: []TopicFigures{{"t", 2}},
@@ -151,9 +151,9 @@ func TestMetrics(t *testing.T) {
 // TestTopicsAreBounded: a topic past the bound is counted with the rest.
 func TestTopicsAreBounded(t *testing.T) {
 	t.Parallel()
-	m := NewMetrics("")
+	m := NewMetrics("", bounds)
 	var figures Figures
-	for i := range topicsMax + 50 {
+	for i := range bounds.Topics + 50 {
 		name := fmt.Sprint("topic-", i)
 		m.Produced(name, 1, 1, 1)
 		figures.Logs = append(figures.Logs, LogFigures{Topic: name, Bytes: 1})
@@ -162,7 +162,7 @@ func TestTopicsAreBounded(t *testing.T) {
 	for range bounds.Partitions {
 		figures.Logs = append(figures.Logs, LogFigures{Topic: "topic-0", Bytes: 1})
 	}
-	get := serve(t, Options{Metrics: m, Healthy: fine, Ready: fine, Bounds: bounds, Figures: func() Figures {
+	get := serve(t, Options{Metrics: m, Healthy: fine, Ready: fine, Figures: func() Figures {
 		for i := range figures.Logs {
 			figures.Logs[i].Partition = int32(i)
 		}
@@ -170,8 +170,8 @@ func TestTopicsAreBounded(t *testing.T) {
 	}})
 	_, body := get("/metrics")
 	for series, most := range map[string]int{
-		"ottla_topic_records_in_total{": topicsMax + 1, "ottla_topic_log_size_bytes{": topicsMax + 1,
-		"kafka_topic_partitions{": topicsMax, "kafka_log_log_size{": bounds.Partitions,
+		"ottla_topic_records_in_total{": bounds.Topics + 1, "ottla_topic_log_size_bytes{": bounds.Topics + 1,
+		"kafka_topic_partitions{": bounds.Topics, "kafka_log_log_size{": bounds.Partitions,
 	} {
 		if n := strings.Count(body, "\n"+series); n == 0 || n > most {
 			t.Errorf("%d of %s, want at most %d", n, series, most)
@@ -180,7 +180,7 @@ func TestTopicsAreBounded(t *testing.T) {
 	if !strings.Contains(body, `ottla_topic_records_in_total{topic="(other)"} 50`) {
 		t.Error("the rest is not counted")
 	}
-	for _, want := range []string{"ottla_topics_unlisted 50", fmt.Sprint("ottla_partitions_unlisted ", topicsMax+50)} {
+	for _, want := range []string{"ottla_topics_unlisted 50", fmt.Sprint("ottla_partitions_unlisted ", bounds.Topics+50)} {
 		if !strings.Contains(body, "\n"+want+"\n") {
 			t.Errorf("no %s", want)
 		}
@@ -188,7 +188,7 @@ func TestTopicsAreBounded(t *testing.T) {
 }
 
 func TestCountingDoesNotAllocate(t *testing.T) {
-	m := NewMetrics("")
+	m := NewMetrics("", bounds)
 	count := func() {
 		m.Answered(kmsg.Produce, 9, time.Millisecond, 20, 100, 50)
 		m.Produced("t", 1, 10, 700)

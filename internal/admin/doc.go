@@ -10,7 +10,7 @@
 //  1. Nothing here knows the rest of the broker: what is counted is told to Metrics, what is looked at comes from a function.
 //  2. Metrics are a registry of their own, so that two brokers in one process do not share figures.
 //  3. Counting is cheap: no lock and no allocation once a key, topic or code was seen.
-//  4. Labels are bounded: past topicsMax topics the rest are counted as one. Groups and partitions past Bounds are only counted, by a
+//  4. Labels are bounded: topics past Bounds are counted as one, groups and partitions past it are only counted, by a
 //     gauge, and are in sums.
 //  6. Profiles are served only where Options.Profiles allows it: they show memory, and taking one costs time.
 //  5. Names are ottla_*; those of kafka_* repeat what dashboards made for Kafka (Strimzi's, kafka_exporter's) ask for.

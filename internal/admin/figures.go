@@ -60,12 +60,12 @@ type looker struct {
 	bounds  Bounds
 }
 
-// Bounds are the most groups and partitions with series of their own. Partitions of logs and partitions of groups are bounded apart.
-type Bounds struct{ Groups, Partitions int }
+// Bounds are the most topics, groups and partitions with series of their own. Partitions of logs and of groups are bounded apart.
+type Bounds struct{ Topics, Groups, Partitions int }
 
 // look registers the function that gives figures.
-func (m *Metrics) look(figures func() Figures, bounds Bounds) {
-	m.registry.MustRegister(&looker{m, figures, bounds})
+func (m *Metrics) look(figures func() Figures) {
+	m.registry.MustRegister(&looker{m, figures, m.bounds})
 }
 
 // Describe sends nothing: the series are not known before they are looked at.
@@ -109,7 +109,7 @@ func (l *looker) Collect(ch chan<- prometheus.Metric) {
 	count("kafka_server_brokertopicmetrics_failedproducerequests_total", "Failures in produce responses.", t.failedProduce.Load())
 	count("kafka_server_brokertopicmetrics_failedfetchrequests_total", "Failures in fetch responses.", t.failedFetch.Load())
 	l.collectTopics(ch, f)
-	gauge("ottla_topics_unlisted", "Topics without series of their own, since there are too many.", max(len(f.Topics)-topicsMax, 0))
+	gauge("ottla_topics_unlisted", "Topics without series of their own, since there are too many.", max(len(f.Topics)-l.bounds.Topics, 0))
 	gauge("ottla_partitions_unlisted", "Partitions on this node without series of their own, since there are too many.", max(len(f.Logs)-l.bounds.Partitions, 0))
 	collectGroups(ch, &f.Groups, l.bounds.Groups)
 }
@@ -156,7 +156,7 @@ func partitionDesc(name, help string) *prometheus.Desc {
 // collectTopics sends what there is by topic and by partition, up to the bounds.
 func (l *looker) collectTopics(ch chan<- prometheus.Metric, f Figures) {
 	for i, t := range f.Topics {
-		if i == topicsMax {
+		if i == l.bounds.Topics {
 			break
 		}
 		ch <- prometheus.MustNewConstMetric(topicPartitions, prometheus.GaugeValue, float64(t.Partitions), t.Name)
@@ -165,7 +165,7 @@ func (l *looker) collectTopics(ch chan<- prometheus.Metric, f Figures) {
 	var order []string
 	for i, p := range f.Logs {
 		name := p.Topic
-		if _, had := sizes[name]; !had && len(sizes) >= topicsMax {
+		if _, had := sizes[name]; !had && len(sizes) >= l.bounds.Topics {
 			name = otherTopics
 		}
 		if _, had := sizes[name]; !had {

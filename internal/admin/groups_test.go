@@ -11,7 +11,7 @@ import (
 // serveGroups serves metrics of groups and returns the page.
 func serveGroups(t *testing.T, m *Metrics, groups GroupsFigures) string {
 	t.Helper()
-	get := serve(t, Options{Metrics: m, Healthy: fine, Ready: fine, Bounds: bounds, Figures: func() Figures { return Figures{Groups: groups} }})
+	get := serve(t, Options{Metrics: m, Healthy: fine, Ready: fine, Figures: func() Figures { return Figures{Groups: groups} }})
 	status, body := get("/metrics")
 	if status != 200 {
 		t.Fatalf("got %d %.500s", status, body)
@@ -21,7 +21,7 @@ func serveGroups(t *testing.T, m *Metrics, groups GroupsFigures) string {
 
 func TestGroups(t *testing.T) {
 	t.Parallel()
-	m := NewMetrics("v1")
+	m := NewMetrics("v1", bounds)
 	body := serveGroups(t, m, GroupsFigures{
 		Loading: 2, Failed: 1, Offsets: 3, Unlisted: 0, CommitsRefused: 4, OffsetsRemoved: 5,
 		Groups: []GroupFigures{
@@ -89,7 +89,7 @@ func lint(t *testing.T, m *Metrics) {
 // TestHostileGroups: an id is whatever a client said, and must not take the page down.
 func TestHostileGroups(t *testing.T) {
 	t.Parallel()
-	body := serveGroups(t, NewMetrics(""), GroupsFigures{Groups: []GroupFigures{
+	body := serveGroups(t, NewMetrics("", bounds), GroupsFigures{Groups: []GroupFigures{
 		{Name: "a\xff", State: "Empty", ProtocolType: "\xfe"},
 		{Name: "a\xfe", State: "Empty"},
 		{Name: "", State: "Empty"},
@@ -116,7 +116,7 @@ func TestGroupsAreBounded(t *testing.T) {
 			Topics: []GroupTopicFigures{{Name: "t", Partitions: []GroupPartitionFigures{{}, {Partition: 1}}}},
 		})
 	}
-	body := serveGroups(t, NewMetrics(""), f)
+	body := serveGroups(t, NewMetrics("", bounds), f)
 	if n := strings.Count(body, "\nottla_group_members{"); n != bounds.Groups {
 		t.Errorf("%d groups have members, want %d", n, bounds.Groups)
 	}
@@ -138,8 +138,8 @@ func BenchmarkGroups(b *testing.B) {
 		}
 		f.Groups = append(f.Groups, GroupFigures{Name: fmt.Sprint("group-", i), State: "Stable", Type: "classic", Topics: []GroupTopicFigures{t}})
 	}
-	m := NewMetrics("")
-	m.look(func() Figures { return Figures{Groups: f} }, bounds)
+	m := NewMetrics("", bounds)
+	m.look(func() Figures { return Figures{Groups: f} })
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := m.registry.Gather(); err != nil {

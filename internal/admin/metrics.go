@@ -40,6 +40,7 @@ type Metrics struct {
 	failures  shared[failure, prometheus.Counter]
 	listeners shared[string, *listenerMetrics]
 	topics    topics
+	bounds    Bounds
 	totals    totals
 }
 
@@ -66,13 +67,15 @@ type failure struct {
 	code int16
 }
 
-// NewMetrics returns empty metrics of a build.
-func NewMetrics(version string) *Metrics {
+// NewMetrics returns empty metrics of a build, with at most as many series as bounds say.
+func NewMetrics(version string, bounds Bounds) *Metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
+		bounds:   bounds,
+		topics:   topics{max: int64(bounds.Topics)},
 		took: durations{desc: prometheus.NewDesc("ottla_request_duration_seconds",
 			"Time from a request's last byte read to its response written, by API; waiting that the client asked for is in it.", []string{"api"}, nil)},
 		in:      counter("ottla_request_bytes_total", "Bytes of requests, by API.", "api"),

@@ -15,7 +15,7 @@ import (
 // TestPage: docs/operating/metrics.md has every metric, and no other.
 func TestPage(t *testing.T) {
 	t.Parallel()
-	m := NewMetrics("v1")
+	m := NewMetrics("v1", bounds)
 	m.Answered(kmsg.Produce, 9, time.Millisecond, 1, 1, 1)
 	m.Failed(kmsg.Produce, 10)
 	m.Connections("PLAINTEXT", 1)
@@ -30,7 +30,7 @@ func TestPage(t *testing.T) {
 				Topics: []GroupTopicFigures{{Name: "t", Partitions: []GroupPartitionFigures{{}}}},
 			}}},
 		}
-	}, bounds)
+	})
 	families, err := m.registry.Gather()
 	if err != nil {
 		t.Fatal(err)

@@ -6,16 +6,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// topicsMax bounds the topics with figures of their own; otherTopics is the label of the rest.
-const (
-	topicsMax   = 1000
-	otherTopics = "(other)"
-)
+// otherTopics is the label of all topics past Bounds.Topics together.
+const otherTopics = "(other)"
 
 // topics counts records and bytes by topic, and collects them.
 type topics struct {
 	all   shared[string, *topicMetrics]
 	count atomic.Int64
+	max   int64
 }
 
 type topicMetrics struct{ records, in, recordsOut, out, batches atomic.Int64 }
@@ -25,7 +23,7 @@ func (t *topics) of(name string) *topicMetrics {
 	if v, ok := t.all.load(name); ok {
 		return v
 	}
-	if t.count.Load() >= topicsMax {
+	if t.count.Load() >= t.max {
 		name = otherTopics
 	}
 	v, had := t.all.loadOrStore(name, new(topicMetrics))

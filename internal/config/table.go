@@ -33,6 +33,10 @@ var ownSettings = []Setting{
 		Doc: "The most consumer groups with metrics of their own; ottla_groups_unlisted counts the others.",
 	},
 	{
+		Name: "admin.metrics.topics.max", Type: Int, Default: "1000", Check: atLeast(0),
+		Doc: "The most topics with metrics of their own; the others are counted together, and ottla_topics_unlisted says how many they are.",
+	},
+	{
 		Name: "admin.metrics.partitions.max", Type: Int, Default: "5000", Check: atLeast(0),
 		Doc: "The most partitions with metrics of their own, and the most partitions of groups; " +
 			"ottla_partitions_unlisted and ottla_group_offsets_unlisted count the others.",
