@@ -191,7 +191,11 @@ func (a *API) beginOne(ctx context.Context, s *stage, req *Request) (Reply, erro
 		return a.rationed(ctx, h, req, size)
 	}
 	if len(req.Body) > largeBody {
-		defer ration.Enter(a.large)()
+		leave, err := ration.Enter(ctx, a.large)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
 	}
 	if h.ordered {
 		return h.begin(a, s, req)

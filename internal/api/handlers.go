@@ -32,8 +32,7 @@ func early[M kmsg.Request](fn func(*API, *stage, *Request, M) (Reply, error)) Ha
 	}}
 }
 
-// parked makes a handler of a stage one that begins when all earlier replies have left, and whose reply may wait. Early
-// requests behind it begin meanwhile.
+// parked makes a handler of a stage one that begins when all earlier replies have left, and whose reply may wait.
 func parked[M kmsg.Request](fn func(*API, *stage, *Request, M) (Reply, error)) Handler {
 	h := early(fn)
 	h.ordered = true

@@ -15,13 +15,7 @@ const repliesMax = 64 << 20
 // rationed answers a request whose reply may be large: at once, or when there is room for it. size is a guess of the reply of one that cannot be
 // answered twice, or 0.
 func (a *API) rationed(ctx context.Context, h *Handler, req *Request, size int) (Reply, error) {
-	build := func() ([]byte, error) {
-		if size == 0 && len(req.Body) > ration.ModestBody {
-			defer a.ration.Builder()()
-			return a.encode(ctx, h, req, true)
-		}
-		return a.encode(ctx, h, req, size > 0)
-	}
+	build := func() ([]byte, error) { return a.encode(ctx, h, req, size > 0) }
 	var r encoded
 	var err error
 	if size > 0 {
@@ -37,15 +31,31 @@ func (a *API) rationed(ctx context.Context, h *Handler, req *Request, size int) 
 
 // encode makes the bytes of a reply; placed: it has a place among the builders, or needs none.
 func (a *API) encode(ctx context.Context, h *Handler, req *Request, placed bool) ([]byte, error) {
+	if !placed && len(req.Body) > ration.ModestBody {
+		leave, err := a.ration.Builder(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+		placed = true
+	}
 	if len(req.Body) > largeBody {
-		defer ration.Enter(a.large)()
+		leave, err := ration.Enter(ctx, a.large)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
 	}
 	m, err := wire.Decode(req.Header, req.Body)
 	if err != nil {
 		return nil, err
 	}
 	if !placed && !ration.Modest(m, a.node.Image().PartitionsOf) {
-		defer a.ration.Builder()()
+		leave, err := a.ration.Builder(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
 	}
 	return wire.AppendResponse(nil, req.Header, h.answer(ctx, a, req, m)), nil
 }

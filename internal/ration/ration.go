@@ -33,13 +33,20 @@ type portion struct {
 // New returns a ration of size bytes.
 func New(size int) *Ration { return &Ration{max: size, builders: make(chan struct{}, buildersMax)} }
 
-// Builder waits for a place among the builders, and returns what gives it back.
-func (r *Ration) Builder() (leave func()) { return Enter(r.builders) }
+// Builder waits for a place among the builders and returns a function that gives it back. It fails when ctx ends.
+func (r *Ration) Builder(ctx context.Context) (leave func(), err error) {
+	return Enter(ctx, r.builders)
+}
 
-// Enter takes a place, and returns what gives it back.
-func Enter(places chan struct{}) (leave func()) {
-	places <- struct{}{}
-	return func() { <-places }
+// Enter waits for a place and returns a function that gives it back. It fails when ctx ends: a connection that is closed for
+// its memory must not wait for its turn behind a thousand others.
+func Enter(ctx context.Context, places chan struct{}) (leave func(), err error) {
+	select {
+	case places <- struct{}{}:
+		return func() { <-places }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // Reply returns what build builds, and what gives back its room, which is nil if it takes none. It may call build twice. It fails when ctx ends.

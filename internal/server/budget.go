@@ -42,6 +42,7 @@ type origin struct {
 	addr       netip.Addr
 	conns      int // under the budget's lock
 	unfinished atomic.Int64
+	nextLook   atomic.Int64 // when its readers may look for a connection to close again, in Unix nanoseconds
 }
 
 func (b *budget) setLimit(limit int64) {

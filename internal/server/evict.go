@@ -11,7 +11,7 @@ const (
 	stuckTime = time.Second
 	// waitTime is the same for one that waits for memory itself: others give it back meanwhile, or are closed. It also is how
 	// long a handler may work on requests whose memory others need: it may wait for the room of a large reply, behind a
-	// thousand clients that take none.
+	// thousand clients that take none. In a crowd it has stuckTime.
 	waitTime = 5 * time.Second
 	// crowdMin is how many readers must be short of memory to make it an attack: then nothing is too young to make room.
 	crowdMin = 16
@@ -40,15 +40,26 @@ func (s *Server) evictFor(c *conn, n int64) bool {
 	return true
 }
 
+// lookPause is the least time between two looks of one origin's readers for a connection that is stuck.
+const lookPause = time.Millisecond
+
 // evictStuck closes the connection that has held memory for the longest without reading, if it has had its time. A handler
 // that works on its requests ends with the connection's context.
+//
+// A look goes over all connections. Where a thousand readers of one origin are short of memory, one of them looks and the others
+// wait for what it frees, or they would spend the processor on looking.
 func (s *Server) evictStuck(c *conn) {
+	now := time.Now().UnixNano()
+	next := c.claim.origin.nextLook.Load()
+	if now < next || !c.claim.origin.nextLook.CompareAndSwap(next, now+int64(lookPause)) {
+		return
+	}
+	patience := [...]time.Duration{reading: stuckTime, paused: stuckTime, waiting: waitTime, working: waitTime}
+	if s.budget.waiting.Load() >= crowdMin {
+		patience[working] = stuckTime
+	}
 	victim := s.slowest(c, func(cl *claim) (time.Duration, bool) {
-		patience := stuckTime
-		if state := cl.state.Load(); state == waiting || state == working {
-			patience = waitTime
-		}
-		return patience, cl.held.Load() > 0
+		return patience[cl.state.Load()], cl.held.Load() > 0
 	})
 	if victim != nil {
 		s.evict(victim)

@@ -11,7 +11,7 @@ import (
 
 // kafkaPythonLibs names the directory that has kafka-python 2.0.2, zstandard and six (pip install --target). Without it they
 // are looked for where Python looks.
-const kafkaPythonLibs = "KAFKA_PYTHON_LIBS"
+const kafkaPythonLibs = "INTEROP_PYTHON_LIBS"
 
 // python runs python/client.py and returns what it printed to standard output.
 func python(ctx context.Context, args ...string) (string, error) {

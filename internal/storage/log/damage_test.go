@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -193,5 +194,46 @@ func TestMuchRot(t *testing.T) {
 			t.Errorf("read at %d: %d bytes, %v", at, r.Len(), err)
 		}
 		r.Release()
+	}
+}
+
+// TestSurplus: bytes behind the batches of a sealed segment, whose last one reaches the next segment's base, are dropped alone.
+// No batch is lost, whatever the recovery point says.
+func TestSurplus(t *testing.T) {
+	t.Parallel()
+	for name, extra := range map[string][]byte{"a byte": {'x'}, "zeros": make([]byte, 600), "noise": bytes.Repeat([]byte{2, 0xfe, 0}, 100)} {
+		for _, point := range []batch.Offset{0, 4, 9} {
+			t.Run(fmt.Sprintf("%s, recovery point %d", name, point), func(t *testing.T) {
+				t.Parallel()
+				fs, opts, all := threeSegments(t, false)
+				f, err := fs.OpenFile(fmt.Sprintf("t-0/%020d.log", 3), os.O_RDWR)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := f.WriteAt(extra, int64(3*len(all[3]))); err != nil {
+					t.Fatal(err)
+				}
+				if err := f.Close(); err != nil {
+					t.Fatal(err)
+				}
+				l, err := log.Open(fs, "t-0", epoch0, log.OpenOptions{Options: opts, RecoveryPoint: point})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer l.Close(false)
+				if l.End() != 9 || l.Segments() != 3 {
+					t.Fatalf("the log ends at %d in %d segments", l.End(), l.Segments())
+				}
+				for from := range batch.Offset(9) {
+					r, err := l.Read(from, 9, 1<<20, true)
+					if err != nil {
+						t.Fatalf("read at %d: %v", from, err)
+					}
+					if got, want := bytesOf(t, &r), join(all[from:from/3*3+3]...); point < 9 && !bytes.Equal(got, want) {
+						t.Errorf("read at %d: %d bytes, expected %d", from, len(got), len(want))
+					}
+				}
+			})
+		}
 	}
 }

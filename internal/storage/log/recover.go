@@ -49,8 +49,11 @@ func (l *Log) recover(now time.Time, first int, opts OpenOptions) (batch.Offset,
 			if r.Broken {
 				return 0, fmt.Errorf("what stands behind may have been acknowledged, and is not cut off: %w", r.Bad)
 			}
-			if err := l.cut(i+1, r.Proven, opts, r.Bad); err != nil {
-				return 0, err
+			l.report.Bad = r.Bad
+			if !r.Surplus {
+				if err := l.cut(i+1, r.Proven, opts, r.Bad); err != nil {
+					return 0, err
+				}
 			}
 			l.report.Cut += r.Size - r.Valid
 		}

@@ -104,7 +104,8 @@ func (w window) maxIn(l *Log, c claim, start, limit batch.Offset, best *maximum)
 		return err
 	}
 	if ok {
-		if err := m.read(b.Pos, b.Size); err != nil || best.ok && best.Timestamp >= c.largest.At {
+		// A record of a later segment with the same timestamp is no reason to stop: this one may have an older record.
+		if err := m.read(b.Pos, b.Size); err != nil || best.ok && best.Timestamp >= c.largest.At && best.Offset < b.Next {
 			return err
 		}
 	}

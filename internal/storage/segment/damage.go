@@ -104,11 +104,18 @@ const (
 	damaged
 	// broken: batches that may have been acknowledged stand there, or behind, and the walk cannot reach them.
 	broken
+	// surplus: the segment's batches are whole and the next segment goes on where they end. Nothing of the log stands there.
+	surplus
 )
 
 // judge decides about the bytes at w.pos, where a batch of offset next (as far as that is proven) or more should stand and err was found. Header is that of a batch
 // whose CRC alone is wrong, else nil. Docs/adr/0010-bad-batches.md has the rule.
 func (s *Segment) judge(w *walk, header batch.Batch, size int64, next batch.Offset, l Limits, err error) (verdict, error) {
+	if l.Followed && next == l.Limit {
+		if at, e := s.nextWhole(w.pos, w.end, 0, s.base+maxRelative+1); at < 0 || e != nil {
+			return surplus, e
+		}
+	}
 	durable := next < l.Durable
 	if header != nil && !durable {
 		if holes, e := s.holes(w.pos, w.pos+size, next); holes || e != nil {

@@ -74,6 +74,8 @@ type Recovered struct {
 	Bad   *CorruptError // what stands at Valid, if anything does
 	// Broken says that Bad is not the torn end of the log: batches that may have been acknowledged stand there or behind.
 	Broken bool
+	// Surplus says that Bad stands behind the whole log of the segment: its batches reach the next segment's base.
+	Surplus bool
 	// Damage lists the batches below Valid that cannot be read.
 	Damage []Damage
 	// Proven is Next, but for a last batch that leaves a gap before it: no CRC covers its offset, and the next one not following on it
@@ -113,6 +115,7 @@ func (s *Segment) Recover(l Limits, fn func(header batch.Batch, damaged bool)) (
 			}
 			if found != damaged {
 				r.Bad, r.Broken = &CorruptError{s.Name(Log), w.pos, "a whole record batch", wrong.Error()}, found == broken
+				r.Surplus = found == surplus
 				break
 			}
 			r.Damage = append(r.Damage, damageOf(header, w.pos, int(size), wrong))
